@@ -1,0 +1,43 @@
+# Every verb does its own set-up: Python 3.11+, pip and make are all that is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test test-all check format bench clean
+
+help:  ## list the verbs
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+# The stamp is newer than pyproject.toml once the environment matches it: a second call does nothing.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "linkshift needs Python 3.11 or newer; call make with PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Setting up $(VENV) (once, a minute or two) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: $(READY)  ## cluster a data set with and without links, print a table, draw a picture
+	$(BIN)/python examples/demo.py
+
+test: $(READY)  ## the tests (without those marked slow)
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(READY)  ## every test
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY)  ## format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)  ## put the code into the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY)  ## speed against the peers, side by side, as a table
+	$(BIN)/python -m benchmarks.run
+
+clean:  ## remove the environment and what tools left behind
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

@@ -1,0 +1,1 @@
+"""Clustering with a little help: mean shift that takes must-link and cannot-link pairs."""

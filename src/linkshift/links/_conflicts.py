@@ -1,0 +1,181 @@
+"""Contradictions among links, each with the chain that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from linkshift.links._graph import compact
+from linkshift.links._removal import Pair, Removal, smallest_removal
+
+if TYPE_CHECKING:
+    from linkshift.links._links import Links
+
+SHOWN = 10
+CHAIN_SHOWN = 12
+
+
+class ConflictError(ValueError):
+    """The links contradict each other."""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A cannot-link whose ends are joined by must-links.
+
+    Attributes
+    ----------
+    cannot : (a, b)
+        The cannot-link.
+    chain : (a, ..., b)
+        A shortest chain of must-links from one end to the other.
+    """
+
+    cannot: Pair
+    chain: tuple[Hashable, ...]
+
+    def __str__(self) -> str:
+        chain = [repr(end) for end in self.chain]
+        if len(chain) > CHAIN_SHOWN:
+            left_out = len(chain) - CHAIN_SHOWN + 1
+            chain = [*chain[: CHAIN_SHOWN - 2], f"[{left_out} more]", chain[-1]]
+        a, b = self.cannot
+        return f"cannot-link ({a!r}, {b!r}) against must-links " + " - ".join(chain)
+
+
+class Conflicts(Sequence[Conflict]):
+    """Every contradiction among some links.
+
+    A sequence of `Conflict`, one for each cannot-link whose ends are connected
+    by must-links, in the order of the cannot-links. True when there is any.
+    Chains and the suggested removal are worked out when first asked for.
+
+    Examples
+    --------
+    >>> from linkshift.links import Links
+    >>> links = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)], must_confidence=[1, 0.5])
+    >>> conflicts = links.conflicts()
+    >>> conflicts[0]
+    Conflict(cannot=(0, 2), chain=(0, 1, 2))
+    >>> conflicts.suggested_removal
+    Removal(must=((1, 2),), cannot=(), confidence=0.5, exact=True)
+    >>> print(conflicts)
+    1 conflict among 2 must-links and 1 cannot-link:
+      cannot-link (0, 2) against must-links 0 - 1 - 2
+    Smallest removal that resolves all (1 link, total confidence 0.5):
+      must-link (1, 2)
+    Remove it with links.conflicts().resolve().
+    >>> conflicts.resolve().must.tolist()
+    [[0, 1]]
+    """
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self._graph, self._rows = compact(links._must, links._cannot)
+        self._positions = self._graph.conflicting()
+        self._index = {int(p): i for i, p in enumerate(self._positions)}
+        self._found: dict[int, Conflict] = {}
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, index: int) -> Conflict: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Conflict, ...]: ...
+    def __getitem__(self, index: int | slice) -> Conflict | tuple[Conflict, ...]:
+        wanted = range(len(self))[index]
+        if isinstance(wanted, range):
+            self._find(list(wanted))
+            return tuple(self._found[i] for i in wanted)
+        self._find([wanted])
+        return self._found[wanted]
+
+    def __iter__(self) -> Iterator[Conflict]:
+        self._find(list(range(len(self))))
+        for index in range(len(self)):
+            yield self._found[index]
+
+    def __repr__(self) -> str:
+        return f"<Conflicts: {len(self)}>"
+
+    def __str__(self) -> str:
+        links = self.links
+        counted = f"{_count(len(links._must), 'must-link')} and " + _count(
+            len(links._cannot), "cannot-link"
+        )
+        if not self:
+            return f"No conflicts among {counted}."
+        lines = [f"{_count(len(self), 'conflict')} among {counted}:"]
+        lines += [f"  {conflict}" for conflict in self[:SHOWN]]
+        if len(self) > SHOWN:
+            lines.append(f"  and {len(self) - SHOWN} more")
+        return "\n".join(lines + self._removal_lines())
+
+    @cached_property
+    def suggested_removal(self) -> Removal:
+        """A smallest set of links whose removal resolves every conflict.
+
+        The sum of the removed confidences is smallest; with equal confidences
+        that means fewest links. ``.exact`` says whether this is proven. Where
+        several sets are equally small, one of them is given.
+        """
+        links = self.links
+        must, cannot, exact = smallest_removal(
+            self._graph, links.must_confidence, links.cannot_confidence
+        )
+        confidence = links.must_confidence[must].sum() + links.cannot_confidence[cannot].sum()
+        return Removal(
+            tuple(links._named(links._must[must])),
+            tuple(links._named(links._cannot[cannot])),
+            float(confidence),
+            exact,
+        )
+
+    def resolve(self) -> Links:
+        """Give the links without the suggested removal: they have no conflicts."""
+        removal = self.suggested_removal
+        return self.links.remove(must=removal.must, cannot=removal.cannot)
+
+    def _find(self, wanted: list[int]) -> None:
+        missing = [index for index in wanted if index not in self._found]
+        if not missing:
+            return
+        links = self.links
+        for position, chain in self._graph.chains(self._positions[np.array(missing)]):
+            ends = links._named(self._rows[np.array(chain)].reshape(1, -1))[0]
+            self._found[self._index[position]] = Conflict((ends[0], ends[-1]), ends)
+
+    def _removal_lines(self) -> list[str]:
+        removal = self.suggested_removal
+        what = "Smallest removal" if removal.exact else "Removal (perhaps not the smallest)"
+        total = f"{_count(len(removal), 'link')}, total confidence {removal.confidence:g}"
+        lines = [f"{what} that resolves all ({total}):"]
+        named = [("must", pair) for pair in removal.must]
+        named += [("cannot", pair) for pair in removal.cannot]
+        lines += [f"  {kind}-link ({a!r}, {b!r})" for kind, (a, b) in named[:SHOWN]]
+        if len(named) > SHOWN:
+            lines.append(f"  and {len(named) - SHOWN} more")
+        pronoun = "it" if len(removal) == 1 else "them"
+        return [*lines, f"Remove {pronoun} with links.conflicts().resolve()."]
+
+
+def conflict_error(conflicts: Conflicts, shown: int = 3) -> ConflictError:
+    """Build the error for links that cannot be closed."""
+    lines = [f"the links contradict each other ({_count(len(conflicts), 'conflict')}):"]
+    lines += [f"  {conflict}" for conflict in conflicts[:shown]]
+    if len(conflicts) > shown:
+        lines.append(f"  and {len(conflicts) - shown} more")
+    lines.append(
+        "print(links.conflicts()) tells all and suggests what to remove; "
+        "links.conflicts().resolve() removes it"
+    )
+    return ConflictError("\n".join(lines))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,212 @@
+"""Links in files: CSV for people and spreadsheets, JSON for exact copies."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import secrets
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from linkshift.links._parse import Duplicates, PairError, as_items, row_of_id
+
+if TYPE_CHECKING:
+    from linkshift.links._links import Links
+
+PathLike = str | os.PathLike[str]
+FORMAT = "linkshift.Links"
+INTEGER = re.compile(r"[+-]?[0-9]+")
+COLUMNS = ("a", "b", "kind", "confidence")
+
+
+class Record(NamedTuple):
+    """One line of a CSV file."""
+
+    line: int
+    a: str
+    b: str
+    kind: str
+    confidence: float
+
+
+def write_csv(links: Links, path: PathLike) -> None:
+    """Write columns ``a,b,kind``, and ``confidence`` when some link is not certain."""
+    if links.keyed_by_id:
+        _check_text_ids(links._names or ())
+    certain = bool((links.must_confidence == 1).all() and (links.cannot_confidence == 1).all())
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS[:3] if certain else COLUMNS)
+    for kind, pairs, confidence in (
+        ("must", links._must, links.must_confidence),
+        ("cannot", links._cannot, links.cannot_confidence),
+    ):
+        for (a, b), sure in zip(links._named(pairs), confidence.tolist(), strict=True):
+            # repr gives the shortest text that reads back as the same number
+            writer.writerow((a, b, kind) if certain else (a, b, kind, repr(sure)))
+    write_atomically(path, text.getvalue())
+
+
+def _check_text_ids(names: Iterable[Hashable]) -> None:
+    names = list(names)
+    for name in names:
+        if not isinstance(name, str) or not name or name != name.strip():
+            raise ValueError(
+                f"the id {name!r} would not read back from CSV as it is: ids there are text "
+                "without spaces around it. Use links.to_json, or change the id"
+            )
+    if names and all(INTEGER.fullmatch(str(name)) for name in names):
+        raise ValueError(
+            f"every id looks like a row number ({names[0]!r}), and would read back from CSV as "
+            "one. Use links.to_json, or links.resolve(ids).to_csv"
+        )
+
+
+def read_csv(
+    cls: type[Links],
+    path: PathLike,
+    ids: Iterable[Hashable] | None,
+    n_samples: int | None,
+    duplicates: Duplicates,
+) -> Links:
+    """Read what `write_csv` writes, and what people write by hand."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        records = list(_records(file, path))
+    entries: list[tuple[Any, Any]] = [(record.a, record.b) for record in records]
+    if ids is not None:
+        # In the file every id is text; an id such as 1001 is found by how it is written.
+        names = [str(name) for name in as_items(ids)]
+        row_of_id(names)
+        ids = names
+    elif all(INTEGER.fullmatch(item) for pair in entries for item in pair):
+        entries = [(int(a), int(b)) for a, b in entries]
+    split: dict[str, list[int]] = {"must": [], "cannot": []}
+    for index, record in enumerate(records):
+        split[record.kind].append(index)
+    try:
+        return cls(
+            must=[entries[i] for i in split["must"]],
+            cannot=[entries[i] for i in split["cannot"]],
+            must_confidence=[records[i].confidence for i in split["must"]],
+            cannot_confidence=[records[i].confidence for i in split["cannot"]],
+            ids=ids,
+            n_samples=n_samples,
+            duplicates=duplicates,
+        )
+    except PairError as error:
+        line = records[split[error.kind][error.position]].line
+        message = f"{os.fspath(path)}, line {line}: {error}"
+        raise type(error)(message, error.kind, error.position) from error
+
+
+def _records(file: Iterable[str], path: PathLike) -> Iterable[Record]:
+    reader = csv.reader(file)
+    header: list[str] | None = None
+    for cells in reader:
+        if not any(cell.strip() for cell in cells):
+            continue
+        where = f"{os.fspath(path)}, line {reader.line_num}"
+        if header is None:
+            header = _header(cells, where)
+            continue
+        if len(cells) != len(header):
+            raise ValueError(
+                f"{where}: expected {len(header)} columns ({','.join(header)}), got {len(cells)}"
+            )
+        row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        yield _record(row, reader.line_num, where)
+    if header is None:
+        raise ValueError(f"{os.fspath(path)} is empty; expected the header a,b,kind[,confidence]")
+
+
+def _header(cells: list[str], where: str) -> list[str]:
+    header = [cell.strip().lower() for cell in cells]
+    if not {"a", "b", "kind"} <= set(header) or len(set(header)) < len(header):
+        raise ValueError(
+            f"{where}: expected the header a,b,kind[,confidence], got {','.join(cells)!r}"
+        )
+    unknown = [name for name in header if name not in COLUMNS]
+    if unknown:
+        raise ValueError(
+            f"{where}: unknown column {unknown[0]!r}; expected a,b,kind[,confidence]"
+        )
+    return header
+
+
+def _record(row: dict[str, str], line: int, where: str) -> Record:
+    kind = row["kind"].lower()
+    if kind not in ("must", "cannot"):
+        raise ValueError(f"{where}: kind must be 'must' or 'cannot', got {row['kind']!r}")
+    for column in ("a", "b"):
+        if not row[column]:
+            raise ValueError(f"{where}: column {column!r} is empty; expected a row or an id")
+    text = row.get("confidence", "")
+    try:
+        confidence = float(text) if text else 1.0
+    except ValueError:
+        raise ValueError(
+            f"{where}: confidence must be a number in (0, 1] or empty, got {text!r}"
+        ) from None
+    return Record(line, row["a"], row["b"], kind, confidence)
+
+
+def to_json(links: Links) -> str:
+    """Write everything a `Links` holds as JSON text."""
+    for name in links._names or ():
+        # bool is refused at construction; other types have no exact JSON form
+        if not isinstance(name, (str, int, float)):
+            raise TypeError(
+                f"the id {name!r} has no exact form in JSON; use ids that are text or numbers"
+            )
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "version": 1,
+            "keyed_by": "id" if links.keyed_by_id else "row",
+            "n_samples": links.n_samples,
+            "must": links._named(links._must),
+            "cannot": links._named(links._cannot),
+            "must_confidence": links.must_confidence.tolist(),
+            "cannot_confidence": links.cannot_confidence.tolist(),
+        },
+        allow_nan=False,
+    )
+
+
+def load_json(source: PathLike) -> dict[str, Any]:
+    """Read JSON text, or the file at a path, and check that it holds links."""
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        where, text = "the JSON text", source
+    else:
+        where, text = os.fspath(source), Path(source).read_text(encoding="utf-8-sig")
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where} is not JSON: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"{where} does not hold links: expected 'format': '{FORMAT}'")
+    if data.get("version") != 1:
+        raise ValueError(
+            f"{where} has version {data.get('version')!r}; this linkshift reads version 1"
+        )
+    if data.get("keyed_by") not in ("row", "id"):
+        raise ValueError(f"{where}: keyed_by must be 'row' or 'id', got {data.get('keyed_by')!r}")
+    return data
+
+
+def write_atomically(path: PathLike, text: str) -> None:
+    """Write beside the target and rename, so that nobody ever reads half a file."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        # "x": never write over a file that is not ours
+        with temporary.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,119 @@
+"""The graph of must-links: chains, and which cannot-links lie across a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.links._closure import components, inside
+from linkshift.links._parse import IntArray
+
+
+@dataclass(frozen=True)
+class LinkGraph:
+    """Links on nodes 0 to n - 1, every node an end of some link.
+
+    Rows are renumbered to nodes, so the cost depends on the links and not on
+    how many samples the data have.
+    """
+
+    must: IntArray
+    cannot: IntArray
+    n: int
+
+    @cached_property
+    def component(self) -> IntArray:
+        """Component of each node under all must-links."""
+        return components(self.must, self.n)
+
+    @cached_property
+    def _edge_of(self) -> dict[tuple[int, int], int]:
+        return {(a, b): e for e, (a, b) in enumerate(self.must.tolist())}
+
+    def conflicting(self, use: NDArray[np.bool_] | None = None) -> IntArray:
+        """Positions of cannot-links inside a component of the must-links in `use`."""
+        component = self.component if use is None else components(self.must[use], self.n)
+        return np.flatnonzero(inside(self.cannot, component))
+
+    def edges(self, chain: tuple[int, ...]) -> list[int]:
+        """Positions of the must-links along a chain of nodes."""
+        ends = zip(chain[:-1], chain[1:], strict=True)
+        return [self._edge_of[(a, b) if a < b else (b, a)] for a, b in ends]
+
+    def restricted(self, components_wanted: IntArray) -> tuple[LinkGraph, IntArray, IntArray]:
+        """Keep only some components; also give the positions of their must- and cannot-links.
+
+        Cannot-links that leave a component can never be in conflict and are left out.
+        """
+        wanted = np.zeros(int(self.component.max()) + 1, dtype=bool)
+        wanted[components_wanted] = True
+        must = np.flatnonzero(wanted[self.component[self.must[:, 0]]])
+        among = inside(self.cannot, self.component) & wanted[self.component[self.cannot[:, 0]]]
+        cannot = np.flatnonzero(among)
+        nodes, pairs = np.unique(
+            np.concatenate((self.must[must], self.cannot[cannot])), return_inverse=True
+        )
+        pairs = pairs.reshape(-1, 2)
+        graph = LinkGraph(pairs[: len(must)], pairs[len(must) :], len(nodes))
+        return graph, must, cannot
+
+    def chains(
+        self, cannots: IntArray, use: NDArray[np.bool_] | None = None
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Shortest chain of must-links for each of some conflicting cannot-links.
+
+        One breadth-first search serves every conflict that shares an end. The
+        end with more conflicts is the source, so that few searches are needed.
+        """
+        matrix = self._matrix(use)
+        sources = self._sources(cannots)
+        order = np.argsort(sources, kind="stable")
+        reached: NDArray[Any] | None = None
+        last = -1
+        for index in order.tolist():
+            source, cannot = int(sources[index]), int(cannots[index])
+            if source != last:
+                reached, last = _search(matrix, source), source
+            a, b = self.cannot[cannot].tolist()
+            assert reached is not None
+            chain = _walk(reached, source, b if source == a else a)
+            yield cannot, chain if chain[0] == a else chain[::-1]
+
+    def _sources(self, cannots: IntArray) -> IntArray:
+        a, b = self.cannot[cannots].T
+        degree = np.bincount(self.cannot[cannots].ravel(), minlength=self.n)
+        return np.where(degree[a] >= degree[b], a, b)
+
+    def _matrix(self, use: NDArray[np.bool_] | None) -> Any:
+        from scipy.sparse import csr_array
+
+        must = self.must if use is None else self.must[use]
+        both = np.concatenate((must, must[:, ::-1]))
+        # float64 is what scipy's searches work in: anything else is copied at every call.
+        return csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(self.n, self.n))
+
+
+def compact(must: IntArray, cannot: IntArray) -> tuple[LinkGraph, IntArray]:
+    """Renumber the rows that occur to 0, 1, ...; also give the row of each node."""
+    rows, pairs = np.unique(np.concatenate((must, cannot)), return_inverse=True)
+    pairs = pairs.reshape(-1, 2)
+    return LinkGraph(pairs[: len(must)], pairs[len(must) :], len(rows)), rows
+
+
+def _search(matrix: Any, source: int) -> NDArray[Any]:
+    from scipy.sparse.csgraph import breadth_first_order
+
+    _, predecessors = breadth_first_order(matrix, source, directed=True)
+    return np.asarray(predecessors)
+
+
+def _walk(predecessors: NDArray[Any], source: int, end: int) -> tuple[int, ...]:
+    chain = [end]
+    while chain[-1] != source:
+        chain.append(int(predecessors[chain[-1]]))
+    return tuple(reversed(chain))

@@ -1,0 +1,356 @@
+"""The door: pairs as people write them, checked once and turned into arrays."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+Kind = Literal["must", "cannot"]
+Duplicates = Literal["raise", "drop"]
+Keyed = Literal["auto", "row", "id"]
+
+LARGEST_ROW = np.iinfo(np.int64).max
+
+
+class PairError(ValueError):
+    """A pair that cannot be a link.
+
+    Attributes
+    ----------
+    kind : {"must", "cannot"}
+        Which list the pair stands in.
+    position : int
+        Its position in that list, counted from 0.
+    """
+
+    def __init__(self, message: str, kind: str = "", position: int = -1) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.position = position
+
+
+class RowRangeError(PairError, IndexError):
+    """A pair that names a row the data do not have."""
+
+
+class Parsed(NamedTuple):
+    """Pairs as codes: row numbers, or positions in `names` when keyed by id."""
+
+    must: IntArray
+    cannot: IntArray
+    must_confidence: FloatArray
+    cannot_confidence: FloatArray
+    names: tuple[Hashable, ...] | None
+
+
+def parse(
+    must: Any,
+    cannot: Any,
+    must_confidence: ArrayLike | None,
+    cannot_confidence: ArrayLike | None,
+    *,
+    keyed: Keyed = "auto",
+    duplicates: Duplicates = "raise",
+) -> Parsed:
+    """Check both kinds of pairs and their confidences."""
+    if duplicates not in ("raise", "drop"):
+        raise ValueError(f"duplicates must be 'raise' or 'drop', got {duplicates!r}")
+    raw: dict[Kind, Any] = {"must": _entries(must, "must"), "cannot": _entries(cannot, "cannot")}
+    if keyed == "auto":
+        keyed = "id" if any(_has_names(entries) for entries in raw.values()) else "row"
+    codes: dict[str, int] | dict[Hashable, int] = {}
+    pairs: dict[Kind, IntArray] = {}
+    for kind, entries in raw.items():
+        pairs[kind] = _row_pairs(entries, kind) if keyed == "row" else _coded(entries, kind, codes)
+    names = tuple(codes) if keyed == "id" else None
+    confidence: dict[Kind, FloatArray] = {
+        "must": _confidence(must_confidence, pairs["must"], "must", names),
+        "cannot": _confidence(cannot_confidence, pairs["cannot"], "cannot", names),
+    }
+    for kind in raw:
+        pairs[kind] = _ordered(pairs[kind], kind, names)
+        if duplicates == "raise":
+            _refuse_duplicates(pairs[kind], kind, names)
+        else:
+            pairs[kind], confidence[kind] = without_duplicates(pairs[kind], confidence[kind])
+    return Parsed(
+        pairs["must"], pairs["cannot"], confidence["must"], confidence["cannot"], names
+    )
+
+
+def as_items(values: Any) -> list[Any]:
+    """Give the elements of a sequence as plain Python objects where NumPy has them."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError("expected a sequence of items, got one string")
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+        # A datetime's `tolist` may turn it into a number; its scalars are hashable as they are.
+        return list(array) if array.dtype.kind in "mM" else list(array.tolist())
+    return list(values)
+
+
+def row_of_id(ids: Iterable[Hashable]) -> dict[Hashable, int]:
+    """Map each sample id to its row; ids must be unique."""
+    table: dict[Hashable, int] = {}
+    for row, name in enumerate(as_items(ids)):
+        try:
+            first = table.setdefault(name, row)
+        except TypeError as error:
+            raise TypeError(f"ids must be hashable; the id of row {row} is {name!r}") from error
+        if first != row:
+            raise ValueError(
+                f"ids must be unique, but {name!r} is the id of row {first} and of row {row}"
+            )
+    return table
+
+
+def resolve(
+    pairs: IntArray, kind: Kind, names: Sequence[Hashable], table: dict[Hashable, int]
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Turn codes into rows; the mask says which pairs have both ids in the table."""
+    rows = np.array([table.get(name, -1) for name in names], dtype=np.int64)
+    resolved = rows[pairs] if len(pairs) else pairs
+    known = (resolved >= 0).all(axis=1)
+    return np.sort(resolved, axis=1), known
+
+
+def unknown_id(
+    pairs: IntArray,
+    kind: Kind,
+    names: Sequence[Hashable],
+    table: dict[Hashable, int],
+    position: int,
+) -> PairError:
+    """Say which id of a pair is not among the sample ids."""
+    missing = next(names[code] for code in pairs[position] if names[code] not in table)
+    return PairError(
+        f"{label(kind, position, pairs, names)}: {missing!r} is not among the {len(table)} "
+        "sample ids; correct the pair, or leave such pairs out with "
+        "links.resolve(ids, missing='drop')",
+        kind,
+        position,
+    )
+
+
+def label(
+    kind: str, position: int, pairs: IntArray, names: Sequence[Hashable] | None = None
+) -> str:
+    """Name a pair in a message: ``must-link 3: (5, 120)``."""
+    a, b = pairs[position]
+    left, right = (int(a), int(b)) if names is None else (names[a], names[b])
+    return f"{kind}-link {position}: ({left!r}, {right!r})"
+
+
+def check_range(pairs: IntArray, kind: Kind, n_samples: int) -> None:
+    """Raise when a pair names a row beyond the data."""
+    outside = np.flatnonzero((pairs >= n_samples).any(axis=1))
+    if outside.size:
+        position = int(outside[0])
+        worst = int(pairs[position].max())
+        more = f" ({outside.size - 1} more such pairs)" if outside.size > 1 else ""
+        raise RowRangeError(
+            f"{label(kind, position, pairs)}: row {worst} is out of range for {n_samples} "
+            f"samples{more}; rows count from 0. For a subset of the data use links.take(indices)",
+            kind,
+            position,
+        )
+
+
+def check_count(n_samples: Any, name: str = "n_samples") -> int:
+    """Check a number of samples."""
+    if isinstance(n_samples, (bool, np.bool_)) or not isinstance(n_samples, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {n_samples!r}")
+    if n_samples < 0:
+        raise ValueError(f"{name} must not be negative, got {n_samples}")
+    return int(n_samples)
+
+
+def without_duplicates(pairs: IntArray, confidence: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Keep each pair once, at its first position, with its highest confidence."""
+    if not len(pairs):
+        return pairs, confidence
+    _, first, group = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    highest = np.zeros(len(first))
+    np.maximum.at(highest, group.ravel(), confidence)
+    order = np.argsort(first)
+    return pairs[first[order]], highest[order]
+
+
+def _entries(pairs: Any, kind: Kind) -> NDArray[Any] | list[tuple[Any, Any]]:
+    """Give a numeric (m, 2) array, or a list of 2-tuples when anything else is inside."""
+    if pairs is None:
+        return np.empty((0, 2), dtype=np.int64)
+    if isinstance(pairs, (str, bytes, dict)):
+        raise TypeError(f"{kind}-links must be a list of pairs, got {type(pairs).__name__}")
+    if hasattr(pairs, "__array__"):
+        pairs = np.asarray(pairs)
+        if pairs.size == 0:
+            return np.empty((0, 2), dtype=np.int64)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(_shape_message(kind, f"an array of shape {pairs.shape}"))
+        if pairs.dtype.kind in "biuf":
+            return pairs
+    try:
+        listed = list(pairs)
+    except TypeError as error:
+        raise TypeError(f"{kind}-links must be a list of pairs, got {pairs!r}") from error
+    rows = [_two(pair, kind, position) for position, pair in enumerate(listed)]
+    flat = [item for row in rows for item in row]
+    for index, item in enumerate(flat):
+        if isinstance(item, (bool, np.bool_)):
+            raise _bad(rows, kind, index // 2, "True and False are not rows; write 0 or 1")
+    if all(isinstance(item, numbers.Real) for item in flat):
+        return _numbers(rows, kind)
+    return rows
+
+
+def _two(pair: Any, kind: Kind, position: int) -> tuple[Any, Any]:
+    if isinstance(pair, np.ndarray):
+        pair = pair.tolist()
+    # A string of two letters would pass as a pair of ids, and a set has no order to report.
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise PairError(
+            _shape_message(kind, f"{pair!r} at position {position}"), kind, position
+        )
+    left, right = (item.item() if isinstance(item, np.generic) else item for item in pair)
+    return left, right
+
+
+def _shape_message(kind: str, found: str) -> str:
+    return (
+        f"{kind}-links must be pairs, an array of shape (m, 2), but there is {found}; "
+        f"write one pair as {kind}=[(0, 1)]"
+    )
+
+
+def _numbers(rows: list[tuple[Any, Any]], kind: Kind) -> NDArray[Any]:
+    if not rows:
+        return np.empty((0, 2), dtype=np.int64)
+    for position, row in enumerate(rows):
+        if any(item > LARGEST_ROW for item in row):
+            raise _bad(rows, kind, position, "a row number does not fit in 64 bits")
+    if all(isinstance(item, numbers.Integral) for row in rows for item in row):
+        if any(item < 0 for row in rows for item in row):
+            position = next(i for i, row in enumerate(rows) if min(row) < 0)
+            raise _bad(rows, kind, position, _NEGATIVE)
+        return np.array(rows, dtype=np.int64)
+    return np.array(rows, dtype=np.float64)
+
+
+def _bad(rows: Any, kind: Kind, position: int, why: str) -> PairError:
+    left, right = rows[position]
+    return PairError(f"{kind}-link {position}: ({left!r}, {right!r}): {why}", kind, position)
+
+
+_NEGATIVE = "row numbers must not be negative; count rows from the start, from 0"
+
+
+def _has_names(entries: Any) -> bool:
+    return isinstance(entries, list)
+
+
+def _row_pairs(entries: Any, kind: Kind) -> IntArray:
+    """Check row numbers: whole, not negative, within 64 bits."""
+    pairs = np.asarray(entries)
+    if pairs.dtype.kind == "b":
+        raise ValueError(f"{kind}-links are True and False; give row numbers or sample ids")
+    tests: list[tuple[NDArray[np.bool_], str]] = []
+    if pairs.dtype.kind == "f":
+        tests.append((np.isnan(pairs), "NaN is not a row; leave the pair out"))
+        tests.append((~np.isfinite(pairs), "infinity is not a row; leave the pair out"))
+        with np.errstate(invalid="ignore"):
+            tests.append((pairs != np.floor(pairs), "row numbers must be whole numbers"))
+        # Beyond 2**53 a float no longer tells neighbouring rows apart.
+        tests.append((pairs > 2**53, "the row number is too large to be exact as a float"))
+    if pairs.dtype.kind == "u":
+        tests.append((pairs > LARGEST_ROW, "a row number does not fit in 64 bits"))
+    tests.append((pairs < 0, _NEGATIVE))
+    for wrong, why in tests:
+        found = np.flatnonzero(wrong.any(axis=1))
+        if found.size:
+            raise _bad(pairs.tolist(), kind, int(found[0]), why)
+    return pairs.astype(np.int64)
+
+
+def _coded(entries: Any, kind: Kind, codes: dict[Any, int]) -> IntArray:
+    """Number the ids in order of first appearance."""
+    rows = entries if isinstance(entries, list) else entries.tolist()
+    coded = np.empty((len(rows), 2), dtype=np.int64)
+    for position, row in enumerate(rows):
+        for side, name in enumerate(row):
+            if isinstance(name, bool):
+                raise _bad(rows, kind, position, "True and False are not sample ids")
+            if name is None or name != name:
+                raise _bad(rows, kind, position, "an id is missing; leave the pair out")
+            try:
+                coded[position, side] = codes.setdefault(name, len(codes))
+            except TypeError as error:
+                raise _bad(rows, kind, position, "sample ids must be hashable") from error
+    return coded
+
+
+def _ordered(pairs: IntArray, kind: Kind, names: Sequence[Hashable] | None) -> IntArray:
+    """Store each pair with the smaller end first; refuse a link of a sample with itself."""
+    loops = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
+    if loops.size:
+        position = int(loops[0])
+        raise PairError(
+            f"{label(kind, position, pairs, names)}: a sample cannot be linked with itself; "
+            "remove the pair",
+            kind,
+            position,
+        )
+    return np.sort(pairs, axis=1)
+
+
+def _refuse_duplicates(pairs: IntArray, kind: Kind, names: Sequence[Hashable] | None) -> None:
+    if len(pairs) < 2:
+        return
+    order = np.lexsort((pairs[:, 1], pairs[:, 0]))  # stable: equal pairs keep their order
+    same = (pairs[order[1:]] == pairs[order[:-1]]).all(axis=1)
+    if same.any():
+        seconds = order[1:][same]
+        where = int(np.argmin(seconds))
+        first, second = int(order[:-1][same][where]), int(seconds[where])
+        raise PairError(
+            f"{label(kind, second, pairs, names)} is the same pair as {kind}-link {first}; "
+            "remove one, or pass duplicates='drop' to keep the higher confidence",
+            kind,
+            second,
+        )
+
+
+def _confidence(
+    values: Any, pairs: IntArray, kind: Kind, names: Sequence[Hashable] | None
+) -> FloatArray:
+    if values is None:
+        return np.ones(len(pairs))
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" and array.size:
+        raise TypeError(f"{kind}_confidence must be numbers in (0, 1], got {values!r}")
+    array = array.astype(np.float64)
+    if array.ndim == 0:
+        if not 0 < array <= 1:
+            raise ValueError(f"{kind}_confidence must lie in (0, 1], got {float(array)}")
+        return np.full(len(pairs), float(array))
+    if array.shape != (len(pairs),):
+        raise ValueError(
+            f"{kind}_confidence has shape {array.shape}, but there are {len(pairs)} {kind}-links; "
+            "give one number for all or one for each pair"
+        )
+    wrong = np.flatnonzero(~((array > 0) & (array <= 1)))
+    if wrong.size:
+        position = int(wrong[0])
+        raise PairError(
+            f"{label(kind, position, pairs, names)}: its confidence must lie in (0, 1], "
+            f"got {array[position]}; remove a link that nobody believes",
+            kind,
+            position,
+        )
+    return array

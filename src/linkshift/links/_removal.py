@@ -1,0 +1,228 @@
+r"""Which links to give up so that the rest agree: minimum multicut with a way out.
+
+Let the links be edges with weights w (their confidences). A cannot-link e
+contradicts a chain P of must-links between its ends. Choose x in {0, 1} per link:
+
+.. math:: \min_x \sum_e w_e x_e
+   \quad\text{so that}\quad x_e + \sum_{m \in P} x_m \ge 1
+   \quad\text{for every cannot-link } e \text{ and chain } P.
+
+There are too many chains to list. They are added when a solution breaks them:
+once a solution breaks none, it is the optimum of the whole problem.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.links._closure import components
+from linkshift.links._graph import LinkGraph
+from linkshift.links._parse import FloatArray, IntArray
+
+Pair = tuple[Hashable, Hashable]
+Constraint = frozenset[int]
+
+EXACT_CONFLICTS = 2_000  # beyond this many conflicts in all, the greedy answer
+BATCH_CONFLICTS = 50  # small components are solved together: one call instead of many
+ROUNDS = 60
+DEPTH = 4  # chains without common links looked for in one round
+SECONDS = 10.0  # for all exact solving; a last resort, sizes are what normally decides
+PRUNE_WORK = 200_000_000
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Links whose removal resolves every conflict.
+
+    Attributes
+    ----------
+    must, cannot : tuple of pairs
+        The links to remove.
+    confidence : float
+        The sum of their confidences: what is given up.
+    exact : bool
+        True when no other choice gives up less. False when the problem was too
+        large to prove that; the links still resolve every conflict.
+    """
+
+    must: tuple[Pair, ...]
+    cannot: tuple[Pair, ...]
+    confidence: float
+    exact: bool
+
+    def __len__(self) -> int:
+        return len(self.must) + len(self.cannot)
+
+
+def smallest_removal(
+    graph: LinkGraph, must_weight: FloatArray, cannot_weight: FloatArray
+) -> tuple[IntArray, IntArray, bool]:
+    """Positions of must- and cannot-links to remove, and whether that is proven best."""
+    conflicts = graph.conflicting()
+    must_out: list[IntArray] = [np.empty(0, dtype=np.int64)]
+    cannot_out: list[IntArray] = [np.empty(0, dtype=np.int64)]
+    small = len(conflicts) <= EXACT_CONFLICTS
+    deadline = time.monotonic() + SECONDS
+    all_exact = True
+    for batch in _batches(graph, conflicts, small):
+        part, must, cannot = graph.restricted(batch)
+        problem = _Problem(part, np.concatenate((must_weight[must], cannot_weight[cannot])))
+        chosen, exact = problem.solve(deadline if small else 0.0)
+        all_exact &= exact
+        must_out.append(must[chosen[chosen < len(must)]])
+        cannot_out.append(cannot[chosen[chosen >= len(must)] - len(must)])
+    return np.sort(np.concatenate(must_out)), np.sort(np.concatenate(cannot_out)), all_exact
+
+
+def _batches(graph: LinkGraph, conflicts: IntArray, small: bool) -> list[IntArray]:
+    """Components with conflicts, grouped so that a batch holds about `BATCH_CONFLICTS`."""
+    where, counts = np.unique(graph.component[graph.cannot[conflicts, 0]], return_counts=True)
+    if not len(where):
+        return []
+    if not small:
+        return [where]
+    group = (np.cumsum(counts) - counts) // BATCH_CONFLICTS
+    return [where[group == g] for g in np.unique(group)]
+
+
+class _Problem:
+    """One batch: variables are the must-links, then the cannot-links."""
+
+    def __init__(self, graph: LinkGraph, weight: FloatArray) -> None:
+        self.graph = graph
+        self.weight = weight
+        self.n_must = len(graph.must)
+        self.constraints: dict[Constraint, None] = {}  # a set that keeps its order
+
+    def solve(self, deadline: float) -> tuple[IntArray, bool]:
+        """Exact until the deadline passes or the rounds run out; greedy then."""
+        self._extend(np.zeros(len(self.weight), dtype=bool))
+        for _ in range(ROUNDS):
+            if time.monotonic() >= deadline:
+                break
+            chosen = self._optimum(deadline)
+            if chosen is None:
+                break
+            if not self._extend(chosen):
+                return np.flatnonzero(chosen), True
+        return np.flatnonzero(self._greedy()), False
+
+    def _broken(self, chosen: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
+        use = ~chosen[: self.n_must]
+        conflicts = self.graph.conflicting(use)
+        return conflicts[~chosen[self.n_must + conflicts]], use
+
+    def _extend(self, chosen: NDArray[np.bool_], depth: int = DEPTH) -> bool:
+        """Add the chains that a choice leaves standing; False when there are none."""
+        for level in range(depth):
+            conflicts, use = self._broken(chosen)
+            if not len(conflicts):
+                return level > 0
+            chosen = chosen.copy()
+            for cannot, chain in self.graph.chains(conflicts, use):
+                edges = self.graph.edges(chain)
+                self.constraints[frozenset((*edges, self.n_must + cannot))] = None
+                # Hiding this chain makes the next level look for one beside it.
+                chosen[edges] = True
+        return True
+
+    def _optimum(self, deadline: float) -> NDArray[np.bool_] | None:
+        """Solve the integer programme over the chains known so far."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        sizes = [len(constraint) for constraint in self.constraints]
+        flat = np.fromiter(
+            (item for constraint in self.constraints for item in sorted(constraint)), np.int64
+        )
+        variables, column = np.unique(flat, return_inverse=True)
+        row = np.repeat(np.arange(len(sizes)), sizes)
+        matrix = csr_array((np.ones(len(flat)), (row, column)), shape=(len(sizes), len(variables)))
+        result: Any = milp(
+            self.weight[variables],
+            integrality=np.ones(len(variables)),
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(matrix, lb=1),
+            options={"mip_rel_gap": 0.0, "time_limit": max(deadline - time.monotonic(), 0.1)},
+        )
+        if result.status != 0:
+            return None
+        chosen = np.zeros(len(self.weight), dtype=bool)
+        chosen[variables[result.x > 0.5]] = True
+        return chosen
+
+    def _greedy(self) -> NDArray[np.bool_]:
+        """Take the link that breaks most chains for its weight, until no chain is left."""
+        chosen = np.zeros(len(self.weight), dtype=bool)
+        hit: set[Constraint] = set()
+        for _ in range(ROUNDS):
+            waiting = [constraint for constraint in self.constraints if constraint not in hit]
+            _hit_all(waiting, self.weight, chosen)
+            hit.update(waiting)
+            if not self._extend(chosen, depth=1):
+                break
+        conflicts, _ = self._broken(chosen)
+        chosen[self.n_must + conflicts] = True
+        chosen = self._pruned(chosen)
+        only_cannot = np.zeros_like(chosen)
+        only_cannot[self.n_must :] = True
+        cheaper = self.weight[only_cannot].sum() < self.weight[chosen].sum()
+        return only_cannot if cheaper else chosen
+
+    def _pruned(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Put links back, the surest first, wherever that brings no conflict back."""
+        chosen = chosen.copy()
+        candidates = np.flatnonzero(chosen)
+        if len(candidates) * (len(self.graph.cannot) + self.graph.n) > PRUNE_WORK:
+            return chosen
+        group = components(self.graph.must[~chosen[: self.n_must]], self.graph.n)
+        left, right = self.graph.cannot.T
+        for item in candidates[np.argsort(-self.weight[candidates], kind="stable")]:
+            if item >= self.n_must:
+                a, b = group[self.graph.cannot[item - self.n_must]]
+                chosen[item] = a == b
+                continue
+            a, b = group[self.graph.must[item]]
+            ends = (group[left] == a) & (group[right] == b)
+            ends |= (group[left] == b) & (group[right] == a)
+            chosen[item] = a != b and bool(np.any(ends & ~chosen[self.n_must :]))
+            if not chosen[item]:
+                group[group == b] = a
+        return chosen
+
+
+def _hit_all(
+    constraints: list[Constraint], weight: FloatArray, chosen: NDArray[np.bool_]
+) -> None:
+    """Greedy hitting set: mark links in `chosen` until every constraint holds one."""
+    import heapq
+
+    holders: dict[int, list[int]] = {}
+    open_ = [not any(chosen[item] for item in constraint) for constraint in constraints]
+    for index, constraint in enumerate(constraints):
+        if open_[index]:
+            for item in constraint:
+                holders.setdefault(item, []).append(index)
+    gain = {item: len(held) for item, held in holders.items()}
+    heap = [(-count / weight[item], item) for item, count in gain.items()]
+    heapq.heapify(heap)
+    while heap:
+        score, item = heapq.heappop(heap)
+        current = -gain[item] / weight[item]
+        if gain[item] == 0:
+            continue
+        if current > score:  # the score is stale: it has fallen since it was pushed
+            heapq.heappush(heap, (current, item))
+            continue
+        chosen[item] = True
+        for index in holders[item]:
+            if open_[index]:
+                open_[index] = False
+                for other in constraints[index]:
+                    gain[other] -= 1

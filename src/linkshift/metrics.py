@@ -1,0 +1,238 @@
+"""How good a clustering is: against known classes, and against the links it was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+if TYPE_CHECKING:
+    from linkshift.links import Links
+
+__all__ = ["LinkReport", "clustering_accuracy", "link_satisfaction", "n_clusters"]
+
+NOISE = -1
+
+
+def clustering_accuracy(
+    y_true: ArrayLike, y_pred: ArrayLike, *, noise: int | None = NOISE
+) -> float:
+    r"""Share of points that are right under the best one-to-one matching of clusters to classes.
+
+    .. math:: \mathrm{ACC} = \frac{1}{n} \max_{\pi} \sum_{i=1}^{n} [\, y_i = \pi(c_i) \,]
+
+    over the one-to-one maps :math:`\pi` of clusters to classes. With more clusters than classes,
+    some clusters match nothing and their points are errors; with fewer, some classes are missed.
+    Noise is a cluster of its own that matches only noise: a point called noise is right exactly
+    when its class is noise too.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        The classes.
+    y_pred : array-like of shape (n,)
+        The clusters; their numbers have no meaning.
+    noise : int or None
+        The label that means noise, in both. Pass None when -1 is a class like any other, as in
+        labels of -1 and +1.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    References
+    ----------
+    H. W. Kuhn, "The Hungarian method for the assignment problem", Naval Research Logistics
+    Quarterly 2, 1955: the matching.
+
+    Examples
+    --------
+    >>> clustering_accuracy([0, 0, 1, 1], [7, 7, 3, 3])
+    1.0
+    >>> clustering_accuracy([0, 0, 1, 1], [0, 1, 2, 2])
+    0.75
+    >>> clustering_accuracy([0, 0, 1, -1], [1, 1, -1, -1])
+    0.75
+    """
+    true, pred = _labels(y_true, "y_true"), _labels(y_pred, "y_pred")
+    if len(true) != len(pred):
+        raise ValueError(f"y_true has {len(true)} labels, y_pred has {len(pred)}")
+    if len(true) == 0:
+        raise ValueError("y_true and y_pred are empty: there is nothing to score")
+    true_noise, pred_noise = _is_noise(true, noise), _is_noise(pred, noise)
+    placed = ~true_noise & ~pred_noise
+    right = int(np.sum(true_noise & pred_noise))
+    if placed.any():
+        counts = _contingency(true[placed], pred[placed])
+        right += int(counts[linear_sum_assignment(counts, maximize=True)].sum())
+    return right / len(true)
+
+
+def n_clusters(labels: ArrayLike) -> int:
+    """Count the clusters; noise, -1, is none.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> n_clusters([0, 0, 4, -1])
+    2
+    """
+    values = _labels(labels, "labels")
+    return len(np.unique(values[~_is_noise(values, NOISE)]))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkReport:
+    """Which links a clustering keeps.
+
+    Attributes
+    ----------
+    n_must, n_cannot : int
+        Links asked for.
+    must_kept, cannot_kept : int
+        Links kept.
+    violated_must, violated_cannot : ndarray of shape (k, 2)
+        The pairs that are not kept, in the order of the links; read-only.
+    weighted_share : float
+        Kept share of the links' total confidence; 1.0 when there is nothing to keep.
+    """
+
+    n_must: int
+    n_cannot: int
+    must_kept: int
+    cannot_kept: int
+    violated_must: NDArray[np.int64]
+    violated_cannot: NDArray[np.int64]
+    weighted_share: float
+
+    @property
+    def must_share(self) -> float:
+        """Share of the must-links that are kept; 1.0 when there are none."""
+        return _share(self.must_kept, self.n_must)
+
+    @property
+    def cannot_share(self) -> float:
+        """Share of the cannot-links that are kept; 1.0 when there are none."""
+        return _share(self.cannot_kept, self.n_cannot)
+
+    @property
+    def share(self) -> float:
+        """Share of all links that are kept; 1.0 when there are none."""
+        return _share(self.must_kept + self.cannot_kept, self.n_must + self.n_cannot)
+
+    def __str__(self) -> str:
+        return (
+            f"must-links {self.must_kept} of {self.n_must} kept, "
+            f"cannot-links {self.cannot_kept} of {self.n_cannot} kept"
+        )
+
+
+def link_satisfaction(labels: ArrayLike, links: Links) -> LinkReport:
+    """Check each link against the labels.
+
+    A must-link is kept when both ends are in one cluster, a cannot-link when they are not. A noise
+    point, -1, is in no cluster: its must-links are violated and its cannot-links kept, also when
+    both ends are noise.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+        Cluster of each point.
+    links : Links
+        The pairs, by row of `labels`.
+
+    Returns
+    -------
+    LinkReport
+
+    Raises
+    ------
+    ValueError
+        A link points outside the labels.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> links = SimpleNamespace(
+    ...     must=np.array([(0, 1), (2, 3)]), must_confidence=np.ones(2),
+    ...     cannot=np.array([(0, 2)]), cannot_confidence=np.ones(1),
+    ... )
+    >>> report = link_satisfaction([0, 0, 1, -1], links)
+    >>> print(report)
+    must-links 1 of 2 kept, cannot-links 1 of 1 kept
+    >>> report.violated_must.tolist()
+    [[2, 3]]
+    """
+    values = _labels(labels, "labels")
+    together_must = _together(values, links.must, "must")
+    apart_cannot = ~_together(values, links.cannot, "cannot")
+    kept = np.concatenate([together_must, apart_cannot])
+    confidence = np.concatenate([links.must_confidence, links.cannot_confidence])
+    total = float(confidence.sum())
+    return LinkReport(
+        n_must=len(together_must),
+        n_cannot=len(apart_cannot),
+        must_kept=int(together_must.sum()),
+        cannot_kept=int(apart_cannot.sum()),
+        violated_must=_read_only(links.must[~together_must]),
+        violated_cannot=_read_only(links.cannot[~apart_cannot]),
+        # Dividing by the larger of two equal sums could leave 0.999...: all kept is exactly 1.
+        weighted_share=1.0 if kept.all() or total == 0 else float(confidence[kept].sum()) / total,
+    )
+
+
+def _together(labels: NDArray[np.generic], pairs: NDArray[np.int64], kind: str) -> NDArray[np.bool]:
+    """Whether the ends of each pair are in one cluster."""
+    outside = np.flatnonzero(((pairs < 0) | (pairs >= len(labels))).any(axis=1))
+    if outside.size:
+        a, b = (int(i) for i in pairs[outside[0]])
+        raise ValueError(
+            f"{kind}-link ({a}, {b}) points outside the {len(labels)} labels "
+            f"(rows 0 to {len(labels) - 1})"
+        )
+    first, second = labels[pairs[:, 0]], labels[pairs[:, 1]]
+    return (first == second) & ~_is_noise(first, NOISE)
+
+
+def _labels(labels: ArrayLike, name: str) -> NDArray[np.generic]:
+    values = np.asarray(labels)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {values.shape}")
+    return values
+
+
+def _is_noise(labels: NDArray[np.generic], noise: int | None) -> NDArray[np.bool]:
+    # Names of classes (strings) have no noise; comparing them with a number would be an error.
+    if noise is None or labels.dtype.kind not in "iuf":
+        return np.zeros(labels.shape, dtype=bool)
+    return labels == noise
+
+
+def _contingency(true: NDArray[np.generic], pred: NDArray[np.generic]) -> NDArray[np.int64]:
+    """Points of each class (row) in each cluster (column)."""
+    classes, row = np.unique(true, return_inverse=True)
+    clusters, column = np.unique(pred, return_inverse=True)
+    shape = (len(classes), len(clusters))
+    flat = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
+    return flat.reshape(shape)
+
+
+def _share(kept: int, asked: int) -> float:
+    return kept / asked if asked else 1.0
+
+
+def _read_only(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    pairs.flags.writeable = False
+    return pairs

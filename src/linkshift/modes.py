@@ -1,0 +1,90 @@
+"""End points to modes, modes to labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+from sklearn.metrics import pairwise_distances_argmin_min
+
+__all__ = ["Modes", "basin_labels", "merge_ends", "nearest_labels"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Modes, the densest first.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_modes, d)
+    radius : ndarray of shape (n_modes,)
+        End points within this distance belong to the mode.
+    """
+
+    centers: Array
+    radius: Array
+
+
+def merge_ends(ends: Array, density: Array, radius: float | Array) -> Modes:
+    """Merge end points into modes, greedily from the densest.
+
+    The densest end point that no mode covers yet becomes a mode and covers every end point
+    within ``radius`` of it. This is scikit-learn's rule; ties in density go to the larger
+    coordinates, so that the order of the rows does not matter.
+
+    Parameters
+    ----------
+    ends : ndarray of shape (m, d)
+        End points.
+    density : ndarray of shape (m,)
+        Their density, or anything that ranks them.
+    radius : float or ndarray of shape (m,)
+        How far each end point covers, if it becomes a mode.
+
+    Returns
+    -------
+    Modes
+    """
+    order = np.lexsort((*ends.T[::-1], density))[::-1]
+    # Most starts of a basin stop on the same spot: keep the densest of each.
+    _, first = np.unique(ends[order], axis=0, return_index=True)
+    order = order[np.sort(first)]
+    ends = ends[order]
+    radius = np.broadcast_to(np.asarray(radius, dtype=np.float64), density.shape)[order]
+    tree = KDTree(ends)
+    free = np.ones(ends.shape[0], dtype=bool)
+    chosen = []
+    for i in range(ends.shape[0]):
+        if free[i]:
+            chosen.append(i)
+            free[tree.query_ball_point(ends[i], radius[i])] = False
+    return Modes(ends[chosen], radius[chosen])
+
+
+def basin_labels(ends: Array, modes: Modes) -> Array:
+    """Label of each end point: the densest mode that covers it, else the nearest.
+
+    On the end points that made the modes this is the mode that took them in.
+    """
+    labels, distance = _nearest(ends, modes.centers)
+    # Only end points that more than one mode might cover need a second look.
+    tree = KDTree(ends)
+    for i in range(modes.centers.shape[0] - 1, -1, -1):
+        labels[tree.query_ball_point(modes.centers[i], modes.radius[i])] = i
+    del distance
+    return labels
+
+
+def nearest_labels(X: Array, modes: Modes) -> tuple[Array, Array]:
+    """Label of the nearest mode, and the distance to it."""
+    return _nearest(X, modes.centers)
+
+
+def _nearest(X: Array, centers: Array) -> tuple[Array, Array]:
+    labels, distance = pairwise_distances_argmin_min(X, centers)
+    return labels.astype(np.int64), distance
