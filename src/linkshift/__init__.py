@@ -1,1 +1,56 @@
 """Clustering with a little help: mean shift that takes must-link and cannot-link pairs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkshift import bandwidth, datasets, metrics, plot, profiles
+    from linkshift.estimators.mean_shift import MeanShift
+    from linkshift.links import Closure, ConflictError, Conflicts, Links
+
+__version__ = "0.1.0.dev0"
+
+# Public names and their rooms. They are imported when first used, so that `import linkshift`
+# and `linkshift --help` do not wait for scikit-learn and numba.
+_ROOMS = {
+    "Closure": "linkshift.links",
+    "ConflictError": "linkshift.links",
+    "Conflicts": "linkshift.links",
+    "Links": "linkshift.links",
+    "MeanShift": "linkshift.estimators.mean_shift",
+    "bandwidth": "linkshift",
+    "datasets": "linkshift",
+    "metrics": "linkshift",
+    "plot": "linkshift",
+    "profiles": "linkshift",
+}
+
+__all__ = [
+    "Closure",
+    "ConflictError",
+    "Conflicts",
+    "Links",
+    "MeanShift",
+    "bandwidth",
+    "datasets",
+    "metrics",
+    "plot",
+    "profiles",
+]
+
+
+def __getattr__(name: str) -> Any:
+    room = _ROOMS.get(name)
+    if room is None:
+        raise AttributeError(f"module 'linkshift' has no attribute {name!r}")
+    return (
+        import_module(f"linkshift.{name}")
+        if room == __name__
+        else getattr(import_module(room), name)
+    )
+
+
+def __dir__() -> list[str]:
+    return __all__

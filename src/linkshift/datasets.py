@@ -127,8 +127,9 @@ def make_lines(
     -----
     The paper gives the number of points, lines and orientations and the noise, not the coordinates.
     In this layout the published result comes out (six lines from three links, one for each
-    orientation, at kernel width 5 and k = 20); with lines that cross at the origin it does not. The
-    mean pairwise distance is about 6, where the paper has about 5.
+    orientation, at kernel width 5 and k = 20) when the bandwidths are weighted as in d = 2
+    dimensions; with lines that cross at the origin it does not. The mean pairwise distance is
+    about 6, where the paper has about 5.
 
     References
     ----------

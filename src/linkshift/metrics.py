@@ -192,7 +192,9 @@ def link_satisfaction(labels: ArrayLike, links: Links) -> LinkReport:
     )
 
 
-def _together(labels: NDArray[np.generic], pairs: NDArray[np.int64], kind: str) -> NDArray[np.bool]:
+def _together(
+    labels: NDArray[np.generic], pairs: NDArray[np.int64], kind: str
+) -> NDArray[np.bool_]:
     """Whether the ends of each pair are in one cluster."""
     outside = np.flatnonzero(((pairs < 0) | (pairs >= len(labels))).any(axis=1))
     if outside.size:
@@ -212,7 +214,7 @@ def _labels(labels: ArrayLike, name: str) -> NDArray[np.generic]:
     return values
 
 
-def _is_noise(labels: NDArray[np.generic], noise: int | None) -> NDArray[np.bool]:
+def _is_noise(labels: NDArray[np.generic], noise: int | None) -> NDArray[np.bool_]:
     # Names of classes (strings) have no noise; comparing them with a number would be an error.
     if noise is None or labels.dtype.kind not in "iuf":
         return np.zeros(labels.shape, dtype=bool)

@@ -104,8 +104,9 @@ def clusters(
     area = _point_area(len(points)) if size is None else size
 
     _scatter(ax, flat, groups, area=area)
+    n_links = sum(len(group.pairs) for group in drawn)
     for group in drawn:
-        _draw_links(ax, flat, group, area=area)
+        _draw_links(ax, flat, group, n_links=n_links, area=area)
     if marks is not None:
         _draw_modes(ax, marks, area=area)
     _finish(ax, plane, flat, title)
@@ -326,12 +327,17 @@ def _point_area(n: int) -> float:
     return float(np.clip(9000.0 / n, 3.0, 42.0))
 
 
+def _is_noise(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
+    # Clusters may have names, and a name is never noise.
+    return labels == -1 if labels.dtype.kind in "iuf" else np.zeros(len(labels), dtype=bool)
+
+
 def _colours(labels: NDArray[np.generic]) -> NDArray[np.float64]:
     """RGB of each label; noise is grey."""
     from matplotlib.colors import to_rgb
 
     names, position = np.unique(labels, return_inverse=True)
-    is_noise = names == -1 if names.dtype.kind in "iuf" else np.zeros(len(names), dtype=bool)
+    is_noise = _is_noise(names)
     order = np.cumsum(~is_noise) - 1
     table = [
         to_rgb(NOISE_GREY if noise else PALETTE[i % len(PALETTE)])
@@ -349,7 +355,7 @@ def _scatter(
     alpha: float = 0.9,
 ) -> None:
     colours = _colours(labels)
-    is_noise = labels == -1 if labels.dtype.kind in "iuf" else np.zeros(len(labels), dtype=bool)
+    is_noise = _is_noise(labels)
     # Above this, a vector file would hold every point: heavy to open, no clearer.
     rasterized = len(flat) > 10_000
     if is_noise.any():
@@ -382,20 +388,22 @@ def _scatter(
     )
 
 
-def _draw_links(ax: Axes, flat: NDArray[np.float64], group: _LinkGroup, *, area: float) -> None:
+def _draw_links(
+    ax: Axes, flat: NDArray[np.float64], group: _LinkGroup, *, n_links: int, area: float
+) -> None:
     from matplotlib.collections import LineCollection
     from matplotlib.patheffects import Normal, Stroke
 
     # Hundreds of links would hide the points: fainter and thinner the more there are.
-    fade = float(np.clip((60 / len(group.pairs)) ** 0.5, 0.25, 1.0))
-    width = (1.3 if group.kept else 2.6) * max(fade, 0.5)
+    fade = float(np.clip((60 / n_links) ** 0.5, 0.2, 1.0))
+    width = (1.3 if group.kept else 2.6) * max(fade, 0.4)
     segments = flat[group.pairs]
     lines = LineCollection(
         list(segments),
         colors=group.colour,
         linewidths=width,
         linestyles=[group.style],
-        alpha=0.95 * fade if group.kept else max(fade, 0.6),
+        alpha=0.95 * fade if group.kept else max(fade, 0.4),
         zorder=3 if group.kept else 4,
         label=group.name,
         capstyle="round" if group.kind == "must" else "butt",
@@ -418,7 +426,7 @@ def _draw_links(ax: Axes, flat: NDArray[np.float64], group: _LinkGroup, *, area:
         )
     ax.add_collection(lines, autolim=False)
     # Where crosses would only pile up, the thickness has to do.
-    if not group.kept and len(group.pairs) <= 100:
+    if not group.kept and n_links <= 200:
         ax.scatter(
             segments[:, :, 0].mean(axis=1),
             segments[:, :, 1].mean(axis=1),
@@ -513,8 +521,8 @@ def _legend(ax: Axes, labels: NDArray[np.generic], drawn: list[_LinkGroup], n_mo
         ]
     else:
         rows = [dot(PALETTE[0], f"{len(found)} clusters")]
-    if -1 in names.tolist():
-        rows.append(dot(NOISE_GREY, f"noise ({counts[0]})", marker="x", side=5))
+    if n_noise := int(_is_noise(labels).sum()):
+        rows.append(dot(NOISE_GREY, f"noise ({n_noise})", marker="x", side=5))
     if n_modes:
         rows.append(dot(INK, f"{n_modes} mode" + ("s" if n_modes > 1 else ""), "*", 9))
     rows += [

@@ -92,7 +92,7 @@ class Profile:
         return np.where(inside, np.exp(-0.5 * u), 0.0)
 
     def log_weight(self, u: object) -> NDArray[np.floating]:
-        """log g(u), without underflow; minus infinity beyond the reach."""
+        """Return log g(u), without underflow; minus infinity beyond the reach."""
         u = np.asarray(u)
         if self.name in ("flat", "epanechnikov"):
             with np.errstate(divide="ignore"):
@@ -128,7 +128,7 @@ class Profile:
         return float(log_gauss + np.log(special.gammainc(0.5 * d + 1.0, 0.5 * self.squared_reach)))
 
     def spread(self, d: int) -> float:
-        """Standard deviation, per coordinate, of the weight g as a distribution with h = 1.
+        """Return the standard deviation per coordinate of the weight g, as a distribution (h = 1).
 
         Two profiles smooth alike when their bandwidths times their spreads agree: this is how
         a bandwidth is carried from one profile to another.

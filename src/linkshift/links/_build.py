@@ -21,7 +21,7 @@ class RowPairs(NamedTuple):
 
 
 def class_codes(y: Any) -> IntArray:
-    """Number the classes 0, 1, ...; -1 where the label is unknown (-1, None, NaN)."""
+    """Give each class a number 0, 1, ...; -1 where the label is unknown (-1, None, NaN)."""
     array = np.asarray(y) if hasattr(y, "__array__") else _as_labels(y)
     if array.ndim != 1:
         raise ValueError(f"y must be one label for each sample, got shape {array.shape}")
@@ -122,9 +122,7 @@ def _generator(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def _one_per_class_pair(
-    label: IntArray, n_classes: int, rng: np.random.Generator
-) -> IntArray:
+def _one_per_class_pair(label: IntArray, n_classes: int, rng: np.random.Generator) -> IntArray:
     """Draw one pair uniformly between each two classes, smaller position first."""
     order = np.argsort(label, kind="stable")
     starts = np.searchsorted(label[order], np.arange(n_classes + 1))
@@ -152,7 +150,7 @@ def _distinct(n: int, k: int, rng: np.random.Generator) -> IntArray:
 
 
 def _rank(pairs: IntArray) -> IntArray:
-    """Number the pairs a < b: (0, 1), (0, 2), (1, 2), (0, 3), ... -> b(b - 1)/2 + a."""
+    """Give each pair a < b its rank: (0, 1), (0, 2), (1, 2), (0, 3), ... -> b(b - 1)/2 + a."""
     a, b = pairs.T
     return np.asarray(b * (b - 1) // 2 + a)
 

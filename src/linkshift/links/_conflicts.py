@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from linkshift.links._combine import named
 from linkshift.links._graph import compact
 from linkshift.links._removal import Pair, Removal, smallest_removal
 
@@ -75,7 +76,7 @@ class Conflicts(Sequence[Conflict]):
 
     def __init__(self, links: Links) -> None:
         self.links = links
-        self._graph, self._rows = compact(links._must, links._cannot)
+        self._graph, self._rows = compact(links._pairs.must, links._pairs.cannot)
         self._positions = self._graph.conflicting()
         self._index = {int(p): i for i, p in enumerate(self._positions)}
         self._found: dict[int, Conflict] = {}
@@ -105,8 +106,8 @@ class Conflicts(Sequence[Conflict]):
 
     def __str__(self) -> str:
         links = self.links
-        counted = f"{_count(len(links._must), 'must-link')} and " + _count(
-            len(links._cannot), "cannot-link"
+        counted = f"{_count(len(links._pairs.must), 'must-link')} and " + _count(
+            len(links._pairs.cannot), "cannot-link"
         )
         if not self:
             return f"No conflicts among {counted}."
@@ -124,14 +125,14 @@ class Conflicts(Sequence[Conflict]):
         that means fewest links. ``.exact`` says whether this is proven. Where
         several sets are equally small, one of them is given.
         """
-        links = self.links
+        pairs = self.links._pairs
         must, cannot, exact = smallest_removal(
-            self._graph, links.must_confidence, links.cannot_confidence
+            self._graph, pairs.must_confidence, pairs.cannot_confidence
         )
-        confidence = links.must_confidence[must].sum() + links.cannot_confidence[cannot].sum()
+        confidence = pairs.must_confidence[must].sum() + pairs.cannot_confidence[cannot].sum()
         return Removal(
-            tuple(links._named(links._must[must])),
-            tuple(links._named(links._cannot[cannot])),
+            tuple(named(pairs.must[must], pairs.names)),
+            tuple(named(pairs.cannot[cannot], pairs.names)),
             float(confidence),
             exact,
         )
@@ -145,9 +146,9 @@ class Conflicts(Sequence[Conflict]):
         missing = [index for index in wanted if index not in self._found]
         if not missing:
             return
-        links = self.links
+        names = self.links._pairs.names
         for position, chain in self._graph.chains(self._positions[np.array(missing)]):
-            ends = links._named(self._rows[np.array(chain)].reshape(1, -1))[0]
+            ends = named(self._rows[np.array(chain)].reshape(1, -1), names)[0]
             self._found[self._index[position]] = Conflict((ends[0], ends[-1]), ends)
 
     def _removal_lines(self) -> list[str]:

@@ -10,12 +10,10 @@ import re
 import secrets
 from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from linkshift.links._parse import Duplicates, PairError, as_items, row_of_id
-
-if TYPE_CHECKING:
-    from linkshift.links._links import Links
+from linkshift.links._combine import named, weighted
+from linkshift.links._parse import KINDS, PairError, Parsed, as_items, parse
 
 PathLike = str | os.PathLike[str]
 FORMAT = "linkshift.Links"
@@ -33,19 +31,17 @@ class Record(NamedTuple):
     confidence: float
 
 
-def write_csv(links: Links, path: PathLike) -> None:
+def write_csv(pairs: Parsed, path: PathLike) -> None:
     """Write columns ``a,b,kind``, and ``confidence`` when some link is not certain."""
-    if links.keyed_by_id:
-        _check_text_ids(links._names or ())
-    certain = bool((links.must_confidence == 1).all() and (links.cannot_confidence == 1).all())
+    if pairs.names is not None:
+        _check_text_ids(pairs.names)
+    certain = bool((pairs.must_confidence == 1).all() and (pairs.cannot_confidence == 1).all())
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS[:3] if certain else COLUMNS)
-    for kind, pairs, confidence in (
-        ("must", links._must, links.must_confidence),
-        ("cannot", links._cannot, links.cannot_confidence),
-    ):
-        for (a, b), sure in zip(links._named(pairs), confidence.tolist(), strict=True):
+    for kind in KINDS:
+        codes, confidence = weighted(pairs, kind)
+        for (a, b), sure in zip(named(codes, pairs.names), confidence.tolist(), strict=True):
             # repr gives the shortest text that reads back as the same number
             writer.writerow((a, b, kind) if certain else (a, b, kind, repr(sure)))
     write_atomically(path, text.getvalue())
@@ -66,41 +62,40 @@ def _check_text_ids(names: Iterable[Hashable]) -> None:
         )
 
 
-def read_csv(
-    cls: type[Links],
-    path: PathLike,
-    ids: Iterable[Hashable] | None,
-    n_samples: int | None,
-    duplicates: Duplicates,
-) -> Links:
+class CsvContent(NamedTuple):
+    """What a CSV file says, in the words of `Links`, and where it says it."""
+
+    arguments: dict[str, Any]
+    ids: list[str] | None
+    lines: dict[str, list[int]]
+
+
+def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     """Read what `write_csv` writes, and what people write by hand."""
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         records = list(_records(file, path))
-    entries: list[tuple[Any, Any]] = [(record.a, record.b) for record in records]
+    texts = None
+    convert: type = str
     if ids is not None:
         # In the file every id is text; an id such as 1001 is found by how it is written.
-        names = [str(name) for name in as_items(ids)]
-        row_of_id(names)
-        ids = names
-    elif all(INTEGER.fullmatch(item) for pair in entries for item in pair):
-        entries = [(int(a), int(b)) for a, b in entries]
-    split: dict[str, list[int]] = {"must": [], "cannot": []}
-    for index, record in enumerate(records):
-        split[record.kind].append(index)
-    try:
-        return cls(
-            must=[entries[i] for i in split["must"]],
-            cannot=[entries[i] for i in split["cannot"]],
-            must_confidence=[records[i].confidence for i in split["must"]],
-            cannot_confidence=[records[i].confidence for i in split["cannot"]],
-            ids=ids,
-            n_samples=n_samples,
-            duplicates=duplicates,
-        )
-    except PairError as error:
-        line = records[split[error.kind][error.position]].line
-        message = f"{os.fspath(path)}, line {line}: {error}"
-        raise type(error)(message, error.kind, error.position) from error
+        texts = [str(name) for name in as_items(ids)]
+    elif all(INTEGER.fullmatch(item) for record in records for item in (record.a, record.b)):
+        convert = int
+    arguments: dict[str, Any] = {}
+    lines: dict[str, list[int]] = {}
+    for kind in KINDS:
+        chosen = [record for record in records if record.kind == kind]
+        arguments[kind] = [(convert(record.a), convert(record.b)) for record in chosen]
+        arguments[f"{kind}_confidence"] = [record.confidence for record in chosen]
+        lines[kind] = [record.line for record in chosen]
+    return CsvContent(arguments, texts, lines)
+
+
+def at_line(error: PairError, path: PathLike, content: CsvContent) -> PairError:
+    """Say in which line of the file the pair stands."""
+    line = content.lines[error.kind][error.position]
+    message = f"{os.fspath(path)}, line {line}: {error}"
+    return type(error)(message, error.kind, error.position)
 
 
 def _records(file: Iterable[str], path: PathLike) -> Iterable[Record]:
@@ -131,9 +126,7 @@ def _header(cells: list[str], where: str) -> list[str]:
         )
     unknown = [name for name in header if name not in COLUMNS]
     if unknown:
-        raise ValueError(
-            f"{where}: unknown column {unknown[0]!r}; expected a,b,kind[,confidence]"
-        )
+        raise ValueError(f"{where}: unknown column {unknown[0]!r}; expected a,b,kind[,confidence]")
     return header
 
 
@@ -154,9 +147,9 @@ def _record(row: dict[str, str], line: int, where: str) -> Record:
     return Record(line, row["a"], row["b"], kind, confidence)
 
 
-def to_json(links: Links) -> str:
-    """Write everything a `Links` holds as JSON text."""
-    for name in links._names or ():
+def to_json(pairs: Parsed, n_samples: int | None) -> str:
+    """Write everything that links hold as JSON text."""
+    for name in pairs.names or ():
         # bool is refused at construction; other types have no exact JSON form
         if not isinstance(name, (str, int, float)):
             raise TypeError(
@@ -166,19 +159,34 @@ def to_json(links: Links) -> str:
         {
             "format": FORMAT,
             "version": 1,
-            "keyed_by": "id" if links.keyed_by_id else "row",
-            "n_samples": links.n_samples,
-            "must": links._named(links._must),
-            "cannot": links._named(links._cannot),
-            "must_confidence": links.must_confidence.tolist(),
-            "cannot_confidence": links.cannot_confidence.tolist(),
+            "keyed_by": "row" if pairs.names is None else "id",
+            "n_samples": n_samples,
+            "must": named(pairs.must, pairs.names),
+            "cannot": named(pairs.cannot, pairs.names),
+            "must_confidence": pairs.must_confidence.tolist(),
+            "cannot_confidence": pairs.cannot_confidence.tolist(),
         },
         allow_nan=False,
     )
 
 
-def load_json(source: PathLike) -> dict[str, Any]:
-    """Read JSON text, or the file at a path, and check that it holds links."""
+def read_json(source: PathLike) -> tuple[Parsed, int | None]:
+    """Read JSON text, or the file at a path: the pairs and the number of samples."""
+    where, data = _load_json(source)
+    if data.get("keyed_by") not in ("row", "id"):
+        raise ValueError(f"{where}: keyed_by must be 'row' or 'id', got {data.get('keyed_by')!r}")
+    wanted = ("must", "cannot", "must_confidence", "cannot_confidence", "n_samples")
+    absent = [name for name in wanted if name not in data]
+    if absent:
+        raise ValueError(f"{where}: {absent[0]!r} is missing")
+    try:
+        pairs = parse(*(data[name] for name in wanted[:4]), keyed=data["keyed_by"])
+    except PairError as error:
+        raise PairError(f"{where}: {error}", error.kind, error.position) from error
+    return pairs, data["n_samples"]
+
+
+def _load_json(source: PathLike) -> tuple[str, dict[str, Any]]:
     if isinstance(source, str) and source.lstrip().startswith("{"):
         where, text = "the JSON text", source
     else:
@@ -193,9 +201,7 @@ def load_json(source: PathLike) -> dict[str, Any]:
         raise ValueError(
             f"{where} has version {data.get('version')!r}; this linkshift reads version 1"
         )
-    if data.get("keyed_by") not in ("row", "id"):
-        raise ValueError(f"{where}: keyed_by must be 'row' or 'id', got {data.get('keyed_by')!r}")
-    return data
+    return where, data
 
 
 def write_atomically(path: PathLike, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,7 @@ class LinkGraph:
 
     def edges(self, chain: tuple[int, ...]) -> list[int]:
         """Positions of the must-links along a chain of nodes."""
-        ends = zip(chain[:-1], chain[1:], strict=True)
-        return [self._edge_of[(a, b) if a < b else (b, a)] for a, b in ends]
+        return [self._edge_of[(a, b) if a < b else (b, a)] for a, b in pairwise(chain)]
 
     def restricted(self, components_wanted: IntArray) -> tuple[LinkGraph, IntArray, IntArray]:
         """Keep only some components; also give the positions of their must- and cannot-links.

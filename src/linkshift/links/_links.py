@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkshift.links import _files, _parse
+from linkshift.links import _combine, _files, _parse
 from linkshift.links._build import RandomState, links_of_labels, sample_of_labels
 from linkshift.links._closure import Closure, close
 from linkshift.links._conflicts import Conflicts, conflict_error
-from linkshift.links._parse import Duplicates, FloatArray, IntArray, Kind, PairError, Parsed
+from linkshift.links._parse import KINDS, Duplicates, PairError, Parsed
 from linkshift.links._subset import renumber, renumber_closed, row_selection
+from linkshift.links._value import PairSet
 
-KINDS: tuple[Kind, Kind] = ("must", "cannot")
 
-
-class Links:
+class Links(PairSet):
     """Pairs of samples that belong together (must) or apart (cannot).
 
     A frozen value: every method gives a new object. Two `Links` are equal when
@@ -61,14 +60,7 @@ class Links:
     [[0, 2]]
     """
 
-    __slots__ = ("_cannot", "_cannot_confidence", "_must", "_must_confidence", "_n_samples", "_names")
-
-    _must: IntArray
-    _cannot: IntArray
-    _must_confidence: FloatArray
-    _cannot_confidence: FloatArray
-    _names: tuple[Hashable, ...] | None
-    _n_samples: int | None
+    __slots__ = ()
 
     def __init__(
         self,
@@ -91,7 +83,7 @@ class Links:
             table = _parse.row_of_id(ids)
             if n_samples is not None and n_samples != len(table):
                 raise ValueError(f"n_samples={n_samples}, but there are {len(table)} ids")
-            parsed, n_samples = _resolved(parsed, table, "raise"), len(table)
+            parsed, n_samples = _combine.resolved(parsed, table, "raise"), len(table)
         elif n_samples is not None:
             if parsed.names is not None:
                 raise ValueError(
@@ -100,22 +92,6 @@ class Links:
             for kind in KINDS:
                 _parse.check_range(getattr(parsed, kind), kind, n_samples)
         self._fill(parsed, n_samples)
-
-    def _fill(self, parsed: Parsed, n_samples: int | None) -> None:
-        parsed = _pruned(parsed)
-        for name, value in parsed._asdict().items():
-            if isinstance(value, np.ndarray):
-                # A copy: nobody outside may hold a writable view of a frozen value.
-                value = np.array(value)
-                value.setflags(write=False)
-            object.__setattr__(self, f"_{name}", value)
-        object.__setattr__(self, "_n_samples", n_samples)
-
-    @classmethod
-    def _make(cls, parsed: Parsed, n_samples: int | None) -> Self:
-        links = cls.__new__(cls)
-        links._fill(parsed, n_samples)
-        return links
 
     # Ways in ---------------------------------------------------------------------------------
 
@@ -176,8 +152,9 @@ class Links:
 
         Examples
         --------
-        >>> Links.sample([0, 0, 1, 1, -1], 4, random_state=0)
-        Links(0 must, 4 cannot, 5 samples)
+        >>> links = Links.sample([0, 0, 1, 1, -1], 6, random_state=0)
+        >>> links
+        Links(2 must, 4 cannot, 5 samples)
         """
         pairs, n_samples = sample_of_labels(y, n_links, random_state, error_rate)
         return cls(pairs.must, pairs.cannot, n_samples=n_samples)
@@ -208,89 +185,6 @@ class Links:
             "build one with Links(must=[(0, 1)], cannot=[(0, 9)])"
         )
 
-    # Looking ---------------------------------------------------------------------------------
-
-    @property
-    def must(self) -> IntArray:
-        """Must-linked rows."""
-        return self._by_row("must")._must
-
-    @property
-    def cannot(self) -> IntArray:
-        """Cannot-linked rows."""
-        return self._by_row("cannot")._cannot
-
-    @property
-    def must_confidence(self) -> FloatArray:
-        """Confidence of each must-link."""
-        return self._must_confidence
-
-    @property
-    def cannot_confidence(self) -> FloatArray:
-        """Confidence of each cannot-link."""
-        return self._cannot_confidence
-
-    @property
-    def must_ids(self) -> tuple[tuple[Hashable, ...], ...]:
-        """Must-linked pairs as they are keyed: sample ids, or else rows."""
-        return tuple(self._named(self._must))
-
-    @property
-    def cannot_ids(self) -> tuple[tuple[Hashable, ...], ...]:
-        """Cannot-linked pairs as they are keyed: sample ids, or else rows."""
-        return tuple(self._named(self._cannot))
-
-    @property
-    def keyed_by_id(self) -> bool:
-        """Whether pairs hold sample ids that `resolve` has yet to turn into rows."""
-        return self._names is not None
-
-    @property
-    def n_samples(self) -> int | None:
-        """Number of rows of the data, where it is known."""
-        return self._n_samples
-
-    @property
-    def shape(self) -> tuple[int]:
-        """``(n_samples,)``, or ``(0,)`` where that is not known.
-
-        This is for scikit-learn: cross-validation indexes metadata whose length
-        is that of X. It looks at `shape` before `len`, so that links for all of
-        X are cut down to each fold, and a chance number of pairs means nothing.
-        """
-        return (self._n_samples or 0,)
-
-    def check(self, n_samples: int) -> Self:
-        """Raise unless the links fit data of `n_samples` rows; give the links back.
-
-        Links that are known to be for more rows raise too, even if every row
-        they name exists: they belong to the whole of which the data are a part.
-        """
-        n_samples = _parse.check_count(n_samples)
-        for kind in KINDS:
-            _parse.check_range(getattr(self._by_row("check"), f"_{kind}"), kind, n_samples)
-        if self._n_samples is not None and n_samples < self._n_samples:
-            raise ValueError(
-                f"the links are for {self._n_samples} samples, but the data have {n_samples}; "
-                "for a subset of the data use links.take(indices)"
-            )
-        return self
-
-    def _by_row(self, operation: str) -> Self:
-        if self._names is not None:
-            raise ValueError(
-                f"{operation!r} needs row numbers, but these links are keyed by sample id, such "
-                f"as {self._names[0]!r}; call links.resolve(ids) with the ids in row order first"
-            )
-        return self
-
-    def _named(self, codes: IntArray) -> list[tuple[Hashable, ...]]:
-        """Rows or ids of some codes, as plain tuples."""
-        names = self._names
-        if names is None:
-            return [tuple(row) for row in codes.tolist()]
-        return [tuple(names[code] for code in row) for row in codes.tolist()]
-
     # Changing --------------------------------------------------------------------------------
 
     def resolve(
@@ -308,13 +202,13 @@ class Links:
         """
         if missing not in ("raise", "drop"):
             raise ValueError(f"missing must be 'raise' or 'drop', got {missing!r}")
-        if self._names is None and self:
+        if self and not self.keyed_by_id:
             raise ValueError(
                 "these links are keyed by row already; if the numbers are sample ids, "
                 "build them with Links(..., ids=ids)"
             )
         table = _parse.row_of_id(ids)
-        return self._make(_resolved(self._parsed(), table, missing), len(table))
+        return self._make(_combine.resolved(self._pairs, table, missing), len(table))
 
     def take(self, indices: ArrayLike, *, closed: bool = False) -> Self:
         """Keep the links inside a subset of the rows, such as a fold.
@@ -340,16 +234,15 @@ class Links:
         >>> closed.must.tolist(), closed.cannot.tolist()
         ([[1, 2]], [[0, 2]])
         """
-        self._by_row("take")
-        selection = row_selection(indices, self._n_samples, self._rows_needed())
-        must = (self._must, self._must_confidence)
-        cannot = (self._cannot, self._cannot_confidence)
+        pairs = self._by_row("take")
+        rows = row_selection(indices, self._n_samples, self._rows_needed())
+        must, cannot = (_combine.weighted(pairs, kind) for kind in KINDS)
         if closed:
             self._refuse_conflicts()
-            must, cannot = renumber_closed(must, cannot, selection)
+            must, cannot = renumber_closed(must, cannot, rows)
         else:
-            must, cannot = renumber(*must, selection), renumber(*cannot, selection)
-        return self._make(Parsed(must[0], cannot[0], must[1], cannot[1], None), len(selection))
+            must, cannot = renumber(*must, rows), renumber(*cannot, rows)
+        return self._make(Parsed(must[0], cannot[0], must[1], cannot[1], None), len(rows))
 
     def __getitem__(self, indices: Any) -> Self:
         """``links[rows]`` is ``links.take(rows)``; scikit-learn asks for ``links[rows, ...]``."""
@@ -379,35 +272,22 @@ class Links:
         Links(1 must, 1 cannot)
         """
         keyed: _parse.Keyed = "id" if self.keyed_by_id else ("row" if self else "auto")
-        parsed = self._read_pairs(must, cannot, must_confidence, cannot_confidence, keyed)
-        return self + self._make(parsed, None)
+        pairs = _parse.parse(
+            must, cannot, must_confidence, cannot_confidence, keyed=keyed, duplicates="drop"
+        )
+        return self + self._make(pairs, None)
 
     def __add__(self, other: Links) -> Self:
         if not isinstance(other, Links):
             return NotImplemented
         if self and other and self.keyed_by_id != other.keyed_by_id:
             raise ValueError("one is keyed by row, the other by id; call resolve(ids) first")
-        sizes = {links._n_samples for links in (self, other)} - {None}
-        if len(sizes) > 1:
-            raise ValueError(f"the links are for {self._n_samples} and {other._n_samples} samples")
-        names: dict[Hashable, int] = {}
-        merged: dict[str, Any] = {}
-        codes = [
-            np.array([names.setdefault(n, len(names)) for n in links._names or ()], dtype=np.int64)
-            for links in (self, other)
-        ]
-        for kind in KINDS:
-            pairs = [getattr(links, f"_{kind}") for links in (self, other)]
-            if names:
-                pairs = [np.sort(code[p], axis=1) if len(p) else p for code, p in zip(codes, pairs, strict=True)]
-            sure = [getattr(links, f"_{kind}_confidence") for links in (self, other)]
-            merged[kind], merged[f"{kind}_confidence"] = _parse.without_duplicates(
-                np.concatenate(pairs), np.concatenate(sure)
-            )
-        parsed = Parsed(**merged, names=tuple(names) or None)
-        n_samples = next(iter(sizes), None)
-        links = self._make(parsed, n_samples)
-        return links if n_samples is None or links.keyed_by_id else links.check(n_samples)
+        known = [links.n_samples for links in (self, other) if links.n_samples is not None]
+        if len(set(known)) > 1:
+            raise ValueError(f"the links are for {known[0]} and for {known[1]} samples")
+        n_samples = known[0] if known else None
+        links = self._make(_combine.union(self._pairs, other._pairs), n_samples)
+        return links if n_samples is None else links.check(n_samples)
 
     def remove(self, must: Any = None, cannot: Any = None) -> Self:
         """Remove pairs; one that is not there raises.
@@ -418,28 +298,98 @@ class Links:
         [[1, 2]]
         """
         keyed: _parse.Keyed = "id" if self.keyed_by_id else "row"
-        parsed = self._read_pairs(must, cannot, None, None, keyed)
-        kept: dict[str, Any] = {}
-        for kind in KINDS:
-            own = getattr(self, f"_{kind}")
-            where = {frozenset(pair): i for i, pair in enumerate(self._named(own))}
-            keep = np.ones(len(own), dtype=bool)
-            named = self._make(parsed, None)
-            for position, pair in enumerate(named._named(getattr(named, f"_{kind}"))):
-                if frozenset(pair) not in where:
-                    raise PairError(
-                        f"cannot remove {kind}-link {pair!r}: it is not among the {len(own)} "
-                        f"{kind}-links",
-                        kind,
-                        position,
-                    )
-                keep[where[frozenset(pair)]] = False
-            kept[kind] = own[keep]
-            kept[f"{kind}_confidence"] = getattr(self, f"_{kind}_confidence")[keep]
-        return self._make(Parsed(**kept, names=self._names), self._n_samples)
+        unwanted = _parse.parse(must, cannot, None, None, keyed=keyed, duplicates="drop")
+        return self._make(_combine.difference(self._pairs, unwanted), self._n_samples)
 
-    @staticmethod
-    def _read_pairs(
-        must: Any, cannot: Any, sure: Any, cannot_sure: Any, keyed: _parse.Keyed
-    ) -> Parsed:
-        return _parse.parse(must, cannot, sure, cannot_sure, keyed=keyed, duplicates="drop")
+    # Reasoning -------------------------------------------------------------------------------
+
+    def closure(self, n_samples: int | None = None) -> Closure:
+        """Work out what the links imply; contradictory links raise `ConflictError`.
+
+        Parameters
+        ----------
+        n_samples : int, default=None
+            Number of rows. None means the number the links know, or else the
+            largest row named, plus one.
+
+        Examples
+        --------
+        >>> Links(must=[(0, 2)], cannot=[(2, 3)]).closure().component
+        array([0, 1, 0, 2])
+        """
+        pairs = self._by_row("closure")
+        if n_samples is None:
+            n_samples = self._n_samples if self._n_samples is not None else self._rows_needed()
+        self.check(n_samples)
+        self._refuse_conflicts()
+        return close(pairs.must, pairs.cannot, n_samples)
+
+    def conflicts(self) -> Conflicts:
+        """Find every contradiction, with its chain of must-links and what to remove.
+
+        Examples
+        --------
+        >>> links = Links(must=[("a", "b"), ("b", "c")], cannot=[("a", "c")])
+        >>> links.conflicts()[0].chain
+        ('a', 'b', 'c')
+        >>> bool(links.conflicts().resolve().conflicts())
+        False
+        """
+        return Conflicts(self)
+
+    def _refuse_conflicts(self) -> None:
+        conflicts = self.conflicts()
+        if conflicts:
+            raise conflict_error(conflicts)
+
+    # Files -----------------------------------------------------------------------------------
+
+    def to_csv(self, path: _files.PathLike) -> None:
+        """Write columns ``a,b,kind``, and ``confidence`` when some link is not certain."""
+        _files.write_csv(self._pairs, path)
+
+    @classmethod
+    def read_csv(
+        cls,
+        path: _files.PathLike,
+        *,
+        ids: Iterable[Hashable] | None = None,
+        n_samples: int | None = None,
+        duplicates: Duplicates = "raise",
+    ) -> Self:
+        """Read columns ``a,b,kind[,confidence]``; kind is ``must`` or ``cannot``.
+
+        Entries are sample ids if `ids` are given (an id is found by its text)
+        or if some entry is not a whole number, else rows. The other parameters
+        are those of `Links`. Errors name the file and the line.
+        """
+        content = _files.read_csv(path, ids)
+        try:
+            return cls(
+                **content.arguments, ids=content.ids, n_samples=n_samples, duplicates=duplicates
+            )
+        except PairError as error:
+            raise _files.at_line(error, path, content) from error
+
+    def to_json(self, path: _files.PathLike | None = None) -> str:
+        """Give the links as JSON text, `n_samples` included; also write it to `path` if given.
+
+        Examples
+        --------
+        >>> links = Links(must=[(0, 1)], must_confidence=0.1)
+        >>> Links.read_json(links.to_json()) == links
+        True
+        """
+        text = _files.to_json(self._pairs, self._n_samples)
+        if path is not None:
+            _files.write_atomically(path, text + "\n")
+        return text
+
+    @classmethod
+    def read_json(cls, source: _files.PathLike, *, ids: Iterable[Hashable] | None = None) -> Self:
+        """Read JSON text, or the file at a path; `ids` resolve links that are kept by id."""
+        pairs, n_samples = _files.read_json(source)
+        if n_samples is not None:
+            cls._make(pairs, None).check(_parse.check_count(n_samples))
+        links = cls._make(pairs, n_samples)
+        return links if ids is None else links.resolve(ids)

@@ -15,6 +15,7 @@ Kind = Literal["must", "cannot"]
 Duplicates = Literal["raise", "drop"]
 Keyed = Literal["auto", "row", "id"]
 
+KINDS: tuple[Kind, Kind] = ("must", "cannot")
 LARGEST_ROW = np.iinfo(np.int64).max
 
 
@@ -64,7 +65,7 @@ def parse(
     raw: dict[Kind, Any] = {"must": _entries(must, "must"), "cannot": _entries(cannot, "cannot")}
     if keyed == "auto":
         keyed = "id" if any(_has_names(entries) for entries in raw.values()) else "row"
-    codes: dict[str, int] | dict[Hashable, int] = {}
+    codes: dict[Hashable, int] = {}
     pairs: dict[Kind, IntArray] = {}
     for kind, entries in raw.items():
         pairs[kind] = _row_pairs(entries, kind) if keyed == "row" else _coded(entries, kind, codes)
@@ -79,9 +80,7 @@ def parse(
             _refuse_duplicates(pairs[kind], kind, names)
         else:
             pairs[kind], confidence[kind] = without_duplicates(pairs[kind], confidence[kind])
-    return Parsed(
-        pairs["must"], pairs["cannot"], confidence["must"], confidence["cannot"], names
-    )
+    return Parsed(pairs["must"], pairs["cannot"], confidence["must"], confidence["cannot"], names)
 
 
 def as_items(values: Any) -> list[Any]:
@@ -108,34 +107,6 @@ def row_of_id(ids: Iterable[Hashable]) -> dict[Hashable, int]:
                 f"ids must be unique, but {name!r} is the id of row {first} and of row {row}"
             )
     return table
-
-
-def resolve(
-    pairs: IntArray, kind: Kind, names: Sequence[Hashable], table: dict[Hashable, int]
-) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Turn codes into rows; the mask says which pairs have both ids in the table."""
-    rows = np.array([table.get(name, -1) for name in names], dtype=np.int64)
-    resolved = rows[pairs] if len(pairs) else pairs
-    known = (resolved >= 0).all(axis=1)
-    return np.sort(resolved, axis=1), known
-
-
-def unknown_id(
-    pairs: IntArray,
-    kind: Kind,
-    names: Sequence[Hashable],
-    table: dict[Hashable, int],
-    position: int,
-) -> PairError:
-    """Say which id of a pair is not among the sample ids."""
-    missing = next(names[code] for code in pairs[position] if names[code] not in table)
-    return PairError(
-        f"{label(kind, position, pairs, names)}: {missing!r} is not among the {len(table)} "
-        "sample ids; correct the pair, or leave such pairs out with "
-        "links.resolve(ids, missing='drop')",
-        kind,
-        position,
-    )
 
 
 def label(
@@ -201,12 +172,9 @@ def _entries(pairs: Any, kind: Kind) -> NDArray[Any] | list[tuple[Any, Any]]:
     except TypeError as error:
         raise TypeError(f"{kind}-links must be a list of pairs, got {pairs!r}") from error
     rows = [_two(pair, kind, position) for position, pair in enumerate(listed)]
-    flat = [item for row in rows for item in row]
-    for index, item in enumerate(flat):
-        if isinstance(item, (bool, np.bool_)):
-            raise _bad(rows, kind, index // 2, "True and False are not rows; write 0 or 1")
-    if all(isinstance(item, numbers.Real) for item in flat):
-        return _numbers(rows, kind)
+    if bool in _types(rows):
+        position = next(i for i, row in enumerate(rows) if bool in map(type, row))
+        raise _bad(rows, kind, position, "True and False are not rows; write 0 or 1")
     return rows
 
 
@@ -215,9 +183,7 @@ def _two(pair: Any, kind: Kind, position: int) -> tuple[Any, Any]:
         pair = pair.tolist()
     # A string of two letters would pass as a pair of ids, and a set has no order to report.
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise PairError(
-            _shape_message(kind, f"{pair!r} at position {position}"), kind, position
-        )
+        raise PairError(_shape_message(kind, f"{pair!r} at position {position}"), kind, position)
     left, right = (item.item() if isinstance(item, np.generic) else item for item in pair)
     return left, right
 
@@ -229,18 +195,19 @@ def _shape_message(kind: str, found: str) -> str:
     )
 
 
+def _types(rows: list[tuple[Any, Any]]) -> set[type]:
+    return {kind for row in rows for kind in (type(row[0]), type(row[1]))}
+
+
 def _numbers(rows: list[tuple[Any, Any]], kind: Kind) -> NDArray[Any]:
-    if not rows:
-        return np.empty((0, 2), dtype=np.int64)
-    for position, row in enumerate(rows):
-        if any(item > LARGEST_ROW for item in row):
-            raise _bad(rows, kind, position, "a row number does not fit in 64 bits")
-    if all(isinstance(item, numbers.Integral) for row in rows for item in row):
-        if any(item < 0 for row in rows for item in row):
-            position = next(i for i, row in enumerate(rows) if min(row) < 0)
-            raise _bad(rows, kind, position, _NEGATIVE)
-        return np.array(rows, dtype=np.int64)
-    return np.array(rows, dtype=np.float64)
+    """Make an array of Python numbers without rounding whole ones."""
+    if not all(issubclass(found, numbers.Integral) for found in _types(rows)):
+        return np.array(rows, dtype=np.float64).reshape(-1, 2)
+    try:
+        return np.array(rows, dtype=np.int64).reshape(-1, 2)
+    except OverflowError as error:
+        position = next(i for i, row in enumerate(rows) if max(map(abs, row)) > LARGEST_ROW)
+        raise _bad(rows, kind, position, "a row number does not fit in 64 bits") from error
 
 
 def _bad(rows: Any, kind: Kind, position: int, why: str) -> PairError:
@@ -252,11 +219,17 @@ _NEGATIVE = "row numbers must not be negative; count rows from the start, from 0
 
 
 def _has_names(entries: Any) -> bool:
-    return isinstance(entries, list)
+    if not isinstance(entries, list):
+        return False
+    return not all(issubclass(found, numbers.Real) for found in _types(entries))
 
 
 def _row_pairs(entries: Any, kind: Kind) -> IntArray:
     """Check row numbers: whole, not negative, within 64 bits."""
+    if _has_names(entries):
+        raise _bad(entries, kind, 0, "these links are keyed by row; give row numbers")
+    if isinstance(entries, list):
+        entries = _numbers(entries, kind)
     pairs = np.asarray(entries)
     if pairs.dtype.kind == "b":
         raise ValueError(f"{kind}-links are True and False; give row numbers or sample ids")
@@ -279,7 +252,7 @@ def _row_pairs(entries: Any, kind: Kind) -> IntArray:
 
 
 def _coded(entries: Any, kind: Kind, codes: dict[Any, int]) -> IntArray:
-    """Number the ids in order of first appearance."""
+    """Code the ids in order of first appearance."""
     rows = entries if isinstance(entries, list) else entries.tolist()
     coded = np.empty((len(rows), 2), dtype=np.int64)
     for position, row in enumerate(rows):

@@ -25,7 +25,7 @@ from linkshift.links._closure import components
 from linkshift.links._graph import LinkGraph
 from linkshift.links._parse import FloatArray, IntArray
 
-Pair = tuple[Hashable, Hashable]
+Pair = tuple[Hashable, ...]
 Constraint = frozenset[int]
 
 EXACT_CONFLICTS = 2_000  # beyond this many conflicts in all, the greedy answer
@@ -146,7 +146,7 @@ class _Problem:
         matrix = csr_array((np.ones(len(flat)), (row, column)), shape=(len(sizes), len(variables)))
         result: Any = milp(
             self.weight[variables],
-            integrality=np.ones(len(variables)),
+            integrality=np.ones(len(variables), dtype=np.int64),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(matrix, lb=1),
             options={"mip_rel_gap": 0.0, "time_limit": max(deadline - time.monotonic(), 0.1)},
@@ -197,9 +197,7 @@ class _Problem:
         return chosen
 
 
-def _hit_all(
-    constraints: list[Constraint], weight: FloatArray, chosen: NDArray[np.bool_]
-) -> None:
+def _hit_all(constraints: list[Constraint], weight: FloatArray, chosen: NDArray[np.bool_]) -> None:
     """Greedy hitting set: mark links in `chosen` until every constraint holds one."""
     import heapq
 

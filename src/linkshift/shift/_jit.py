@@ -8,6 +8,7 @@ that costs time, never an error.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
@@ -38,11 +39,9 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     same for any batch and number of threads, keeps NaN a NaN, and keeps the rounding by a magic
     number inside the exponential intact.
     """
-    compiled = numba.njit(  # noqa: TID251
+    compiled: Any = numba.njit(  # noqa: TID251
         nogil=True, fastmath={"contract"}, error_model="numpy", boundscheck=False
     )(function)
-    try:
+    with suppress(RuntimeError, OSError):  # no directory to cache in: compile in memory
         compiled._cache = _QuietCache(compiled.py_func)
-    except (RuntimeError, OSError):  # no directory to cache in: compile in memory
-        pass
     return compiled

@@ -79,7 +79,7 @@ class Density:
     bandwidth, log_weight : ndarray of shape (n,)
         float64, in working units, in the order of ``rows``.
     typical_bandwidth : float
-        Median bandwidth in working units.
+        Geometric mean of the bandwidths (by weight), in working units: what tolerances refer to.
     dimension : float
         The d of h^(d+2).
     """
@@ -152,7 +152,7 @@ def build_density(
     X_kept, h, weight = X[kept], h[kept], weight[kept]
     exponent = float(d if dimension is None else dimension)
 
-    typical = float(np.median(h))
+    typical = float(np.exp(np.average(np.log(h), weights=weight)))
     scale = float(2.0 ** np.round(np.log2(typical)))
     log_weight = np.log(weight)
     factors = log_weight - (exponent + 2.0) * np.log(h / typical)
@@ -442,6 +442,8 @@ def log_density(density: Density, X: Array, pool: threads) -> Array:
             if starved.size and profile.name == "gaussian":
                 real = points[: density.n_points].astype(np.float64)
                 for part, u in _scaled_distances(density, real, X[starved]):
-                    logs[starved[part]] = np.log(2.0) + logsumexp(log_factor - top - 0.5 * u, axis=1)
+                    logs[starved[part]] = np.log(2.0) + logsumexp(
+                        log_factor - top - 0.5 * u, axis=1
+                    )
     total_weight = logsumexp(density.log_weight)
     return logs + top - total_weight - profile.log_mass(d) - d * np.log(density.scale)

@@ -76,7 +76,7 @@ def ascend(
     max_iter : int
         Largest number of steps.
     tol : float
-        Step, in (median) bandwidths, at which a start has arrived.
+        Step, in typical bandwidths, at which a start has arrived.
     merge_radius : float
         Nought merges only starts on the same spot, which is exact. A positive number also merges
         starts in the same cell of a grid of that many bandwidths: approximate.
@@ -194,12 +194,15 @@ def blur(
     n = X.shape[0]
     h = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (n,))
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    member = np.arange(n)  # which of the remaining points each row has become
-    points, point_h, point_weight = X.copy(), h.copy(), weight.copy()
+    member: Array = np.arange(n)  # which of the remaining points each row has become
+    points: Array = X.copy()
+    point_h: Array = h.copy()
+    point_weight: Array = weight.copy()
     history = [X.copy()] if keep_paths else None
-    total = np.zeros(n)
-    step = np.full(n, np.inf)
-    step_tol = tol * float(np.median(h))
+    total: Array = np.zeros(n)
+    step: Array = np.full(n, np.inf)
+    density = build_density(X, h, profile, sample_weight=weight)
+    step_tol = tol * density.typical_bandwidth * density.scale
     n_iter = 0
     with threads(n_threads) as pool:
         while n_iter < max_iter and (step > step_tol).any():

@@ -1,0 +1,218 @@
+r"""How far a kernel sees: rules for bandwidths.
+
+A bandwidth is a number (the same for all points) or an array (one for each point). All rules
+count a row with sample weight 2 as two rows on the same spot.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist, pdist
+from sklearn.neighbors import NearestNeighbors
+
+from linkshift.profiles import Profile
+from linkshift.shift.neighbours import block_order
+
+__all__ = ["default_bandwidth", "neighbour_bandwidth", "pair_quantile"]
+
+Array = NDArray[Any]
+
+_MOST_QUERIES = 2000
+_CHUNK_PAIRS = 1 << 22
+
+
+def default_bandwidth(X: Array, profile: Profile, *, sample_weight: Array | None = None) -> float:
+    r"""Bandwidth from the data: the median distance to a moderately far neighbour.
+
+    .. math:: r = \operatorname{median}_i \, \|x_i - x_{i,(k)}\|, \qquad
+              k = \left(1 + \frac{2}{d}\right) \sqrt{n}
+
+    For kernels with a sharp end the bandwidth is r. For a Gaussian it is the one that smooths as
+    much, :math:`r / \sqrt{d + 2}`, but not less than :math:`r / \sqrt{2 \log k}`: below that a
+    point outweighs its k neighbours together and every point becomes its own cluster, which is
+    what happens in many dimensions.
+
+    k grows with the square root of n, where ``sklearn.cluster.estimate_bandwidth`` takes a fixed
+    share of n (30 % by default) and so merges whatever has more than about three clusters.
+    `benchmarks/quality/default_bandwidth.py` compares both.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Data. Above 2,000 rows, the median is taken over 2,000 of them, evenly spread over the
+        data; neighbours are sought among all rows.
+    profile : Profile
+        The kernel that the bandwidth is for.
+    sample_weight : ndarray of shape (n,), optional
+        Counts of the rows.
+
+    Returns
+    -------
+    float
+        Always positive; 1.0 when all points coincide (any bandwidth gives one cluster then).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.bandwidth import default_bandwidth
+    >>> from linkshift.profiles import Profile
+    >>> X = np.arange(16.0)[:, None]
+    >>> default_bandwidth(X, Profile("flat"))
+    9.0
+    """
+    X, weight = _positive(X, sample_weight)
+    n_effective = float(X.shape[0] if weight is None else weight.sum())
+    if weight is not None and n_effective < 0.1 * X.shape[0]:
+        raise ValueError(
+            f"The default bandwidth takes sample weights as counts of rows, but {X.shape[0]} rows "
+            f"have a total weight of {n_effective:.3g}. Give bandwidth=..., or scale the weights "
+            "so that they add up to about the number of rows."
+        )
+    d = X.shape[1]
+    k = min(max(1.0, np.round((1.0 + 2.0 / d) * np.sqrt(n_effective))), n_effective - 1.0)
+    if k < 1.0:
+        return 1.0
+    queries = _spread_rows(X)
+    distance = _kth_distance(X, k, queries, weight)
+    r = _weighted_median(distance, None if weight is None else weight[queries])
+    if r == 0.0:  # more than half of the points have k twins: fall back on those that have not
+        positive = distance[distance > 0]
+        r = float(positive.min()) if positive.size else _farthest(X)
+    if r == 0.0:
+        return 1.0
+    return r * _carried_over(profile, d, k)
+
+
+def _carried_over(profile: Profile, d: int, k: float) -> float:
+    """Factor from the radius of k neighbours to the bandwidth of a kernel."""
+    if profile.name == "gaussian":
+        self_dominance = 1.0 / np.sqrt(2.0 * np.log(max(k, 2.0)))
+        return max(Profile("flat").spread(d), min(float(self_dominance), 1.0))
+    assert profile.reach is not None
+    return max(1.0, 1.0 / profile.reach)
+
+
+def neighbour_bandwidth(X: Array, n_neighbors: int, *, sample_weight: Array | None = None) -> Array:
+    r"""One bandwidth for each point: the distance to its k-th neighbour.
+
+    .. math:: h_i = \|x_i - x_{i,(k)}\|_2
+
+    The rule of Tuzel et al. (2009) and of Cheema's thesis (2016, eq. 4.3). The point itself is
+    not counted. Where k neighbours coincide with the point, the distance is nought; such points
+    get the smallest positive bandwidth of the others (1.0 when all points coincide).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Data.
+    n_neighbors : int
+        k, at most n - 1.
+    sample_weight : ndarray of shape (n,), optional
+        Counts of the rows; a row of weight 2 has a twin as its first neighbour.
+
+    Returns
+    -------
+    ndarray of shape (n,), float64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.bandwidth import neighbour_bandwidth
+    >>> neighbour_bandwidth(np.array([[0.0], [1.0], [3.0]]), 1)
+    array([1., 1., 2.])
+    """
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    available = (X.shape[0] if weight is None else float(weight.sum())) - 1
+    if not 1 <= n_neighbors <= available:
+        raise ValueError(
+            f"n_neighbors={n_neighbors} needs as many other points, and n_samples = "
+            f"{available + 1:g} leaves {available:g}; take fewer neighbours."
+        )
+    h = _kth_distance(X, float(n_neighbors), np.arange(X.shape[0]), weight)
+    positive = h[(h > 0) & (True if weight is None else weight > 0)]
+    h[h == 0] = positive.min() if positive.size else 1.0
+    return h
+
+
+def pair_quantile(X: Array, quantile: float) -> float:
+    """Quantile of the distances between pairs of points.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Data; above 2,000 rows, 2,000 of them, evenly spread over the data.
+    quantile : float in [0, 1]
+        Which quantile.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.bandwidth import pair_quantile
+    >>> pair_quantile(np.array([[0.0], [1.0], [3.0]]), 0.5)
+    2.0
+    """
+    if not 0.0 <= quantile <= 1.0:
+        raise ValueError(f"quantile must be between 0 and 1, got {quantile!r}.")
+    if X.shape[0] < 2:
+        raise ValueError("A pair needs two points; X has one row.")
+    return float(np.quantile(pdist(X[_spread_rows(X)]), quantile))
+
+
+def _positive(X: Array, sample_weight: Array | None) -> tuple[Array, Array | None]:
+    """Leave out rows of weight nought; no weights when all are one."""
+    if sample_weight is None:
+        return X, None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    kept = weight > 0
+    return X[kept], None if (weight[kept] == 1).all() else weight[kept]
+
+
+def _spread_rows(X: Array) -> Array:
+    """At most 2,000 rows, evenly spread over the data; no randomness, whatever the row order."""
+    if X.shape[0] <= _MOST_QUERIES:
+        return np.arange(X.shape[0])
+    picks = np.linspace(0, X.shape[0] - 1, _MOST_QUERIES).astype(np.intp)
+    return block_order(X)[picks]
+
+
+def _kth_distance(X: Array, k: float, queries: Array, weight: Array | None) -> Array:
+    """Distance at which the other rows' counts add up to k, for the rows ``queries``."""
+    if weight is None:
+        # One more than k: the row itself comes first, or a twin of it, at distance nought.
+        index = NearestNeighbors(n_neighbors=int(k) + 1).fit(X)
+        return index.kneighbors(X[queries])[0][:, -1].astype(np.float64)
+    out = np.empty(queries.shape[0])
+    rows = max(1, _CHUNK_PAIRS // X.shape[0])
+    for first in range(0, queries.shape[0], rows):
+        part = queries[first : first + rows]
+        distance = cdist(X[part], X)
+        # The row itself stands first; of its own count, one is the row, the rest are twins.
+        distance[np.arange(part.size), part] = -1.0
+        order = np.argsort(distance, axis=1, kind="stable")
+        count = np.cumsum(weight[order], axis=1) - 1.0
+        reached = np.argmax(count >= k - 1e-9, axis=1)
+        reached[count[:, -1] < k - 1e-9] = X.shape[0] - 1
+        chosen = np.take_along_axis(distance, np.take_along_axis(order, reached[:, None], 1), 1)
+        out[first : first + part.size] = np.maximum(chosen[:, 0], 0.0)
+    return out
+
+
+def _weighted_median(values: Array, weight: Array | None) -> float:
+    """Median of values, each as often as its weight says."""
+    if weight is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    count = np.cumsum(weight[order])
+    half = count[-1] / 2.0
+    last = values.shape[0] - 1
+    lower = min(int(np.searchsorted(count, half, side="left")), last)
+    upper = min(int(np.searchsorted(count, half, side="right")), last)
+    return float((values[order[lower]] + values[order[upper]]) / 2.0)
+
+
+def _farthest(X: Array) -> float:
+    """Return a distance that is positive whenever two points differ."""
+    return float(np.linalg.norm((X - X[0]).astype(np.float64), axis=1).max())

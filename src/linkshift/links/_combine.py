@@ -1,0 +1,143 @@
+"""Operations on checked pairs: resolve ids, join two sets, take one from another, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
+import numpy as np
+
+from linkshift.links._parse import (
+    KINDS,
+    FloatArray,
+    IntArray,
+    Kind,
+    PairError,
+    Parsed,
+    label,
+    without_duplicates,
+)
+
+Missing = Literal["raise", "drop"]
+
+
+def named(codes: IntArray, names: tuple[Hashable, ...] | None) -> list[tuple[Hashable, ...]]:
+    """Give rows of codes as tuples of row numbers, or of ids."""
+    if names is None:
+        return [tuple(row) for row in codes.tolist()]
+    return [tuple(names[code] for code in row) for row in codes.tolist()]
+
+
+def frozen(parsed: Parsed) -> Parsed:
+    """Give a read-only copy in which every id is used by some pair."""
+    must, cannot, names = parsed.must, parsed.cannot, parsed.names
+    if names is not None:
+        used = np.unique(np.concatenate((must, cannot)))
+        must, cannot = np.searchsorted(used, must), np.searchsorted(used, cannot)
+        names = tuple(names[code] for code in used.tolist()) or None
+    # Copies: nobody outside may hold a writable view of a frozen value.
+    confidences = np.array(parsed.must_confidence), np.array(parsed.cannot_confidence)
+    arrays = (np.array(must), np.array(cannot), *confidences)
+    for array in arrays:
+        array.setflags(write=False)
+    return Parsed(*arrays, names)
+
+
+def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Parsed:
+    """Turn ids into rows; a pair with an unknown id raises or is left out."""
+    names = parsed.names or ()
+    rows = np.array([table.get(name, -1) for name in names], dtype=np.int64)
+    out: dict[str, Any] = {}
+    for kind in KINDS:
+        pairs, confidence = weighted(parsed, kind)
+        found = np.sort(rows[pairs], axis=1) if len(pairs) else pairs
+        known = (found >= 0).all(axis=1)
+        if missing == "raise" and not known.all():
+            raise _unknown_id(parsed, kind, int(np.argmin(known)), table)
+        out[kind], out[f"{kind}_confidence"] = found[known], confidence[known]
+    return Parsed(**out, names=None)
+
+
+def _unknown_id(parsed: Parsed, kind: Kind, position: int, table: dict[Hashable, int]) -> PairError:
+    pairs, names = getattr(parsed, kind), parsed.names or ()
+    unknown = next(names[code] for code in pairs[position] if names[code] not in table)
+    return PairError(
+        f"{label(kind, position, pairs, names)}: {unknown!r} is not among the {len(table)} "
+        "sample ids; correct the pair, or keep the links by id and leave such pairs out with "
+        "links.resolve(ids, missing='drop')",
+        kind,
+        position,
+    )
+
+
+def union(first: Parsed, second: Parsed) -> Parsed:
+    """Join two sets of pairs; a pair in both keeps the higher confidence."""
+    codes: dict[Hashable, int] = {}
+    recoded = [_recoded(parsed, codes) for parsed in (first, second)]
+    out: dict[str, Any] = {}
+    for kind in KINDS:
+        pairs, confidence = zip(*(weighted(parsed, kind) for parsed in recoded), strict=True)
+        out[kind], out[f"{kind}_confidence"] = without_duplicates(
+            np.concatenate(pairs), np.concatenate(confidence)
+        )
+    return Parsed(**out, names=tuple(codes) or None)
+
+
+def _recoded(parsed: Parsed, codes: dict[Hashable, int]) -> Parsed:
+    """Code the ids by a table that is shared and grows."""
+    if parsed.names is None:
+        return parsed
+    new = np.array([codes.setdefault(name, len(codes)) for name in parsed.names], dtype=np.int64)
+    return parsed._replace(
+        must=np.sort(new[parsed.must], axis=1), cannot=np.sort(new[parsed.cannot], axis=1)
+    )
+
+
+def difference(parsed: Parsed, unwanted: Parsed) -> Parsed:
+    """Take pairs out; one that is not there raises."""
+    out: dict[str, Any] = {}
+    for kind in KINDS:
+        pairs, confidence = weighted(parsed, kind)
+        where = {frozenset(p): i for i, p in enumerate(named(pairs, parsed.names))}
+        keep = np.ones(len(pairs), dtype=bool)
+        for position, pair in enumerate(named(getattr(unwanted, kind), unwanted.names)):
+            index = where.get(frozenset(pair))
+            if index is None:
+                raise PairError(
+                    f"cannot remove {kind}-link {pair!r}: it is not among the {len(pairs)} "
+                    f"{kind}-links",
+                    kind,
+                    position,
+                )
+            keep[index] = False
+        out[kind], out[f"{kind}_confidence"] = pairs[keep], confidence[keep]
+    return Parsed(**out, names=parsed.names)
+
+
+def identity(parsed: Parsed) -> Hashable:
+    """Give what two equal sets of pairs have in common, whatever their order."""
+    if parsed.names is not None:
+        return tuple(
+            frozenset(
+                (frozenset(pair), float(confidence))
+                for pair, confidence in zip(
+                    named(weighted(parsed, kind)[0], parsed.names),
+                    weighted(parsed, kind)[1],
+                    strict=True,
+                )
+            )
+            for kind in KINDS
+        )
+    parts = []
+    for kind in KINDS:
+        pairs, confidence = weighted(parsed, kind)
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        parts.append((pairs[order].tobytes(), confidence[order].tobytes()))
+    return tuple(parts)
+
+
+def weighted(parsed: Parsed, kind: Kind) -> tuple[IntArray, FloatArray]:
+    """Pairs of one kind with their confidences."""
+    if kind == "must":
+        return parsed.must, parsed.must_confidence
+    return parsed.cannot, parsed.cannot_confidence

@@ -1,0 +1,74 @@
+"""Points pooled in the cells of a grid: the engine's approximate mode for millions of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.shift.engine import first_of_equal_rows
+
+__all__ = ["Cells", "pool_points"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Occupied cells.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_cells, d)
+        Weighted mean of the points in each cell.
+    weight : ndarray of shape (n_cells,)
+        Sum of their weights.
+    member : ndarray of shape (n,)
+        The cell of each point.
+    """
+
+    points: Array
+    weight: Array
+    member: Array
+
+
+def pool_points(X: Array, cell: float, sample_weight: Array | None = None) -> Cells:
+    """Replace the points of each grid cell by one point: their mean, with their weight.
+
+    Since the mean is kept, a kernel's sum changes only by terms of second order in
+    ``cell / bandwidth``. Time O(n log n), memory O(n d).
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Points.
+    cell : float
+        Side of a cell, in the units of X.
+    sample_weight : ndarray of shape (n,), optional
+        Weights of the points.
+
+    Returns
+    -------
+    Cells
+    """
+    weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
+    low = X.min(axis=0).astype(np.float64)
+    first = first_of_equal_rows(np.floor((X - low) / cell))
+    _, member = np.unique(first, return_inverse=True)
+    n_cells = int(member.max()) + 1
+    mass = np.bincount(member, weights=weight, minlength=n_cells)
+    # Relative to the low corner: sums of small numbers, whatever the units' origin.
+    shifted = (X - low).astype(np.float64)
+    sums = np.stack(
+        [np.bincount(member, weights=weight * column, minlength=n_cells) for column in shifted.T],
+        axis=1,
+    )
+    plain = np.bincount(member, minlength=n_cells)
+    empty = mass == 0  # cells of weightless points: keep their place, with no say
+    if empty.any():
+        for k, column in enumerate(shifted.T):
+            sums[empty, k] = np.bincount(member, weights=column, minlength=n_cells)[empty]
+    centres = sums / np.where(empty, plain, mass)[:, None] + low
+    return Cells(centres.astype(X.dtype), mass, member)

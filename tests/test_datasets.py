@@ -1,0 +1,267 @@
+"""Generators: their geometry. Loaders: the real files where they are present, and the errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkshift import datasets
+from linkshift.datasets import available, load, make_circles, make_lines, make_moons
+
+GENERATORS = [make_moons, make_lines, make_circles]
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+def test_same_seed_same_data(make):
+    (X, y), (X_again, y_again) = make(random_state=3), make(random_state=3)
+    np.testing.assert_array_equal(X, X_again)
+    np.testing.assert_array_equal(y, y_again)
+    assert not np.array_equal(X, make(random_state=4)[0])
+    assert X.dtype == np.float64
+    assert y.dtype == np.int64
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+def test_random_state_object_advances_and_global_state_is_left_alone(make):
+    state = np.random.RandomState(0)
+    assert not np.array_equal(make(random_state=state)[0], make(random_state=state)[0])
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    make(random_state=0)
+    np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+def test_moons_lie_on_their_half_circles():
+    X, y = make_moons(4000, noise=0.05, random_state=0)
+    centre = np.array([[0.0, 0.0], [1.0, 0.5]])[y]
+    off = np.linalg.norm(X - centre, axis=1) - 1.0
+    assert np.std(off) == pytest.approx(0.05, rel=0.06)
+    assert len(make_moons()[0]) == 500
+
+
+def test_lines_are_the_papers_240_points_in_three_orientations():
+    X, y = make_lines(random_state=0)
+    assert X.shape == (240, 2)
+    np.testing.assert_array_equal(np.bincount(y), np.full(6, 40))
+    angle = []
+    for line in range(6):
+        points = X[y == line] - X[y == line].mean(axis=0)
+        direction = np.linalg.svd(points, full_matrices=False)[2][0]
+        angle.append(np.degrees(np.arctan2(direction[1], direction[0])) % 180)
+    # Fitted orientations: each parallel pair agrees, the three are 60 degrees apart.
+    expected = np.repeat([0.0, 120.0, 60.0], 2)
+    gap = np.abs((np.array(angle) - expected + 90) % 180 - 90)
+    assert gap.max() < 3
+
+
+@pytest.mark.parametrize(("gap", "noise"), [(2.0, 0.1), (1.5, 0.3)])
+def test_lines_distances_match_gap_and_noise(gap, noise):
+    X, y = make_lines(3000, gap=gap, noise=noise, length=5.0, start=2.0, random_state=1)
+    for orientation in range(3):
+        angle = 2 * np.pi * orientation / 3
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        normal = np.array([-np.sin(angle), np.cos(angle)])
+        for side, line in ((-1, 2 * orientation), (1, 2 * orientation + 1)):
+            across = X[y == line] @ normal
+            assert across.mean() == pytest.approx(side * gap / 2, abs=5 * noise / 3000**0.5)
+            assert across.std() == pytest.approx(noise, rel=0.06)
+            along = X[y == line] @ direction
+            assert along.mean() == pytest.approx(4.5, abs=0.15)
+            assert along.std() == pytest.approx(np.hypot(5 / 12**0.5, noise), rel=0.05)
+
+
+def test_lines_without_noise_run_along_the_rows():
+    X, y = make_lines(20, noise=0, random_state=0)
+    first = X[y == 0]
+    assert np.ptp(first[:, 1]) == 0
+    assert np.all(np.diff(first[:, 0]) >= 0)
+
+
+def test_circles_are_the_papers_counts():
+    X, y = make_circles(random_state=0)
+    assert X.shape == (280, 2)
+    assert np.sum(y == -1) == 80
+    np.testing.assert_array_equal(np.bincount(y[y >= 0]), np.full(5, 40))
+
+
+def test_circles_distances_match_radius_and_noise():
+    radii = (2.0, 3.5, 7.0)
+    X, y = make_circles(4000, radii=radii, noise=0.1, n_outliers=0, random_state=2)
+    for circle, radius in enumerate(radii):
+        from_centre = np.linalg.norm(X[y == circle], axis=1)
+        # E|x| = r + noise^2 / 2r to second order: the tangential part lengthens a little.
+        assert from_centre.mean() == pytest.approx(radius + 0.01 / (2 * radius), abs=0.008)
+        assert from_centre.std() == pytest.approx(0.1, rel=0.06)
+        angle = np.arctan2(*X[y == circle].T[::-1])
+        quarters = np.histogram(angle, bins=4, range=(-np.pi, np.pi))[0]
+        # Uniform angles: a quarter's count is binomial(4000, 1/4), five deviations wide.
+        assert np.abs(quarters - 1000).max() < 5 * (4000 * 0.25 * 0.75) ** 0.5
+
+
+def test_circle_outliers_fill_their_square():
+    X, y = make_circles(1, n_outliers=4000, random_state=0)
+    outliers = X[y == -1]
+    assert np.abs(outliers).max() <= 5.5
+    np.testing.assert_allclose(outliers.std(axis=0), 11 / 12**0.5, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong"),
+    [
+        (make_moons, {"noise": -1}),
+        (make_lines, {"n_per_line": 0}),
+        (make_lines, {"noise": -0.1}),
+        (make_lines, {"length": 0}),
+        (make_circles, {"n_per_circle": 0}),
+        (make_circles, {"n_outliers": -1}),
+        (make_circles, {"radii": ()}),
+        (make_circles, {"radii": (1.0, -2.0)}),
+        (make_circles, {"noise": -1}),
+    ],
+)
+def test_generators_name_the_wrong_argument(make, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        make(**wrong)
+
+
+# --- loaders ------------------------------------------------------------------------------------
+
+
+def real(name):
+    """The real set, or a skip that says why."""
+    if not available()[name]:
+        pytest.skip(f"{name}.npz is not here; set LINKSHIFT_DATA to the folder that holds it")
+    return load(name)
+
+
+@pytest.mark.parametrize("name", sorted(datasets.REGISTRY))
+def test_real_file_has_dense_labels_and_float_features(name):
+    data = real(name)
+    assert data.X.ndim == 2
+    assert data.X.dtype in (np.float32, np.float64)
+    assert np.isfinite(data.X).all()
+    assert data.y.dtype == np.int64
+    assert data.y.shape == (len(data.X),)
+    np.testing.assert_array_equal(np.unique(data.y), np.arange(len(data.classes)))
+    if data.target_names is not None:
+        assert len(data.target_names) == len(data.classes)
+    if data.views is not None:
+        np.testing.assert_array_equal(data.X, np.hstack(list(data.views.values())))
+    shape = datasets.REGISTRY[name].arrays
+    assert f"({len(data.X)}," in shape, "the registry's layout and the file disagree"
+    assert data.source
+
+
+def test_real_counts_agree_with_the_publications():
+    np.testing.assert_array_equal(np.bincount(real("uci_wine").y), [59, 71, 48])
+    aggregation = real("sipu_aggregation")
+    assert sorted(np.bincount(aggregation.y)) == [34, 34, 45, 102, 130, 170, 273]
+    np.testing.assert_array_equal(aggregation.classes, np.arange(1, 8))
+
+
+def test_real_multi_view_has_named_views():
+    digits = real("mv_mfeat_digits")
+    assert {name: view.shape[1] for name, view in digits.views.items()} == {
+        "fac": 216, "fou": 76, "kar": 64, "mor": 6, "pix": 240, "zer": 47,
+    }  # fmt: skip
+
+
+def test_real_seven_classes_are_rows_of_the_twenty():
+    seven, twenty = real("mv_caltech101_7_index"), real("mv_caltech101_20_recomputed")
+    assert len(seven.X) == 1474
+    # Each row is found in the large set, under the same name.
+    row_of = {row.tobytes(): i for i, row in enumerate(twenty.X)}
+    rows = [row_of[row.tobytes()] for row in seven.X]
+    assert np.array_equal(
+        np.array(twenty.target_names)[twenty.y[rows]], np.array(seven.target_names)[seven.y]
+    )
+    assert list(seven.views) == list(twenty.views)
+
+
+def save(folder, name, **arrays):
+    np.savez(folder / f"{name}.npz", **arrays)
+
+
+def test_folder_from_the_environment(tmp_path, monkeypatch):
+    save(tmp_path, "uci_vehicle", X=np.ones((3, 2), np.uint8), y=[5, 5, 9], class_names=["a", "b"])
+    monkeypatch.setenv("LINKSHIFT_DATA", str(tmp_path))
+    data = load("uci_vehicle")
+    np.testing.assert_array_equal(data.y, [0, 0, 1])
+    np.testing.assert_array_equal(data.classes, [5, 9])
+    assert data.target_names == ("a", "b")
+    assert data.X.dtype == np.float32
+    assert [name for name, present in available().items() if present] == ["uci_vehicle"]
+    assert repr(data) == "Dataset('uci_vehicle': 3 samples, 2 features, 2 classes)"
+
+
+def test_folder_beside_a_parent_of_the_working_directory(tmp_path, monkeypatch):
+    shared = tmp_path / "shared" / "data"
+    deep = tmp_path / "repository" / "examples"
+    shared.mkdir(parents=True)
+    deep.mkdir(parents=True)
+    # A shared/data nearer by that holds nothing of ours is passed over.
+    (tmp_path / "repository" / "shared" / "data").mkdir(parents=True)
+    save(shared, "uci_iris", X=np.zeros((2, 4)), y=[0, 1])
+    monkeypatch.delenv("LINKSHIFT_DATA", raising=False)
+    monkeypatch.chdir(deep)
+    assert load("uci_iris").X.shape == (2, 4)
+
+
+def test_views_beyond_nine_keep_their_order(tmp_path):
+    views = {f"X_view{i}": np.full((2, 1), i, np.int32) for i in range(1, 12)}
+    save(tmp_path, "mv_msrc_v1", y=[0, 1], **views)
+    data = load("mv_msrc_v1", folder=tmp_path)
+    np.testing.assert_array_equal(data.X[0], np.arange(1, 12))
+    assert list(data.views)[-1] == "view11"
+
+
+def test_other_arrays_are_extras(tmp_path):
+    save(tmp_path, "face_pie_pose27", X=np.ones((2, 3)), y=[0, 1], light=[1, 0])
+    assert list(load("face_pie_pose27", folder=tmp_path).extras) == ["light"]
+
+
+def test_missing_file_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("LINKSHIFT_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError) as error:
+        load("uci_wine")
+    for part in ("LINKSHIFT_DATA", "uci_wine.npz", "X (178, 13)", "UCI", "Aeberhard"):
+        assert part in str(error.value)
+
+
+def test_missing_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("LINKSHIFT_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        load("uci_wine")
+    assert not any(available().values())
+
+
+def test_no_folder_known(monkeypatch):
+    monkeypatch.setattr(datasets, "_data_folder", lambda folder: None)
+    with pytest.raises(FileNotFoundError, match="no folder of data sets is known"):
+        load("uci_wine")
+
+
+def test_unknown_name_suggests_the_closest():
+    with pytest.raises(ValueError, match="did you mean 'sipu_aggregation'"):
+        load("sipu_agregation")
+    with pytest.raises(ValueError, match=r"available\(\) lists"):
+        load("zzzzzzzz")
+
+
+def test_image_set_is_refused_with_its_reason():
+    with pytest.raises(ValueError, match="set of images"):
+        load("bsds500_sample26")
+
+
+def test_wrong_layout_is_refused(tmp_path):
+    save(tmp_path, "uci_wine", data=np.ones(3))
+    with pytest.raises(ValueError, match=r"holds the arrays \['data'\]"):
+        load("uci_wine", folder=tmp_path)
+    save(tmp_path, "uci_wine", X=np.ones((3, 2)), y=[0, 1])
+    with pytest.raises(ValueError, match="3 rows of X but 2 labels"):
+        load("uci_wine", folder=tmp_path)
+
+
+def test_pickled_objects_are_not_opened(tmp_path):
+    save(tmp_path, "uci_wine", X=np.array([{"a": 1}], dtype=object), y=[0])
+    with pytest.raises(ValueError, match="allow_pickle"):
+        load("uci_wine", folder=tmp_path)
