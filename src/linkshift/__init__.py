@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from linkshift import bandwidth, datasets, metrics, plot, profiles
     from linkshift.estimators.mean_shift import MeanShift
     from linkshift.links import Closure, ConflictError, Conflicts, Links
+    from linkshift.refinement import refine
 
 __version__ = "0.1.0.dev0"
 
@@ -25,6 +26,7 @@ _ROOMS = {
     "metrics": "linkshift",
     "plot": "linkshift",
     "profiles": "linkshift",
+    "refine": "linkshift.refinement",
 }
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "metrics",
     "plot",
     "profiles",
+    "refine",
 ]
 
 

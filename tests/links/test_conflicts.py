@@ -170,3 +170,28 @@ def test_many_separate_conflicts_are_solved_exactly():
     removal = Links(must, np.column_stack((first, first + 2))).conflicts().suggested_removal
     assert removal.exact
     assert len(removal) == 300
+
+
+def test_long_chain_with_many_conflicts():
+    """Disjoint stretches of one chain each need a cut; overlapping ones share it."""
+    n = 100_000
+    row = np.arange(n)
+    starts = np.arange(0, n - 1000, 1000)
+    cannot = np.concatenate(
+        (np.column_stack((starts, starts + 999)), np.column_stack((starts + 10, starts + 990)))
+    )
+    conflicts = Links(np.column_stack((row[:-1], row[1:])), cannot).conflicts()
+    removal = conflicts.suggested_removal
+    assert len(conflicts) == 2 * len(starts)
+    assert removal.exact
+    assert len(removal) == len(starts)
+    assert not conflicts.resolve().conflicts()
+
+
+def test_parallel_chains_are_cut_together():
+    # Three chains join 0 and 9; a dead end hangs on one of them.
+    must = [(0, 1), (1, 9), (0, 2), (2, 9), (0, 3), (3, 9), (3, 4), (4, 5)]
+    sure = [0.1, 0.9, 0.9, 0.2, 0.3, 0.8, 0.01, 0.01]
+    removal = Links(must, [(0, 9)], must_confidence=sure).conflicts().suggested_removal
+    assert set(removal.must) == {(0, 1), (2, 9), (0, 3)}
+    assert removal.confidence == pytest.approx(0.6)

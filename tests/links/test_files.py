@@ -59,9 +59,13 @@ def test_csv_round_trip_by_id(tmp_path_factory, must, cannot, names):
 )
 def test_json_round_trip(must, cannot, names):
     same(Links.read_json((links := make(must, cannot)).to_json()), links)
-    links = make(must, cannot, lambda row: names[row])
-    if links.keyed_by_id:
-        same(Links.read_json(links.to_json()), links)
+    by_id = Links([("x", "y")]).add(
+        [(names[a], names[b]) for a, b in must],
+        [(names[a], names[b]) for a, b in cannot],
+        must_confidence=list(must.values()),
+        cannot_confidence=list(cannot.values()),
+    )
+    same(Links.read_json(by_id.to_json()), by_id)
 
 
 def test_json_keeps_n_samples_and_writes_files(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from linkshift.links._parse import FloatArray, IntArray
 
 PAIR_LIMIT = 50_000_000
+BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +91,16 @@ class Closure:
         # Members of a component stand in ascending order, so the partners of a
         # sample with a larger row are exactly those behind it in its component.
         later = self._starts[self.component + 1] - rank - 1
-        first = np.repeat(np.arange(self.n_samples), later)
-        position = _ranges(rank + 1, later)
-        return np.column_stack((first, self._order[position]))
+        begin = np.concatenate(([0], np.cumsum(later)))
+        total = int(begin[-1])
+        pairs = np.empty((total, 2), dtype=np.int64)
+        # By blocks, so that what is computed on the way stays in the cache.
+        cuts = np.unique(np.searchsorted(begin, np.append(np.arange(0, total, BLOCK), total)))
+        for low, high in pairwise(cuts.tolist()):
+            block, count = pairs[begin[low] : begin[high]], later[low:high]
+            block[:, 0] = np.repeat(np.arange(low, high), count)
+            block[:, 1] = self._order[_ranges(rank[low:high] + 1, count)]
+        return pairs
 
     def cannot_pairs(self, limit: int = PAIR_LIMIT) -> IntArray:
         """Expand to every pair of samples that must be apart.
@@ -115,7 +124,9 @@ def _ranges(starts: IntArray, counts: IntArray) -> IntArray:
     """Concatenate ``arange(start, start + count)`` for each start and count."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    values = np.repeat(starts - (ends - counts), counts)
+    values += np.arange(total)
+    return values
 
 
 def _guard(count: int, limit: int, kind: str) -> None:

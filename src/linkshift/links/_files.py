@@ -37,7 +37,11 @@ def write_csv(pairs: Parsed, path: PathLike) -> None:
         _check_text_ids(pairs.names)
     certain = bool((pairs.must_confidence == 1).all() and (pairs.cannot_confidence == 1).all())
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # The writer does not see that a lone carriage return needs quotes.
+    awkward = any("\r" in str(name) for name in pairs.names or ())
+    writer = csv.writer(
+        text, lineterminator="\n", quoting=csv.QUOTE_ALL if awkward else csv.QUOTE_MINIMAL
+    )
     writer.writerow(COLUMNS[:3] if certain else COLUMNS)
     for kind in KINDS:
         codes, confidence = weighted(pairs, kind)

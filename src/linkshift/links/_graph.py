@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift.links._closure import components, inside
-from linkshift.links._parse import IntArray
+from linkshift.links._parse import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,20 @@ class LinkGraph:
         return graph, must, cannot
 
     def chains(
-        self, cannots: IntArray, use: NDArray[np.bool_] | None = None
+        self,
+        cannots: IntArray,
+        use: NDArray[np.bool_] | None = None,
+        length: FloatArray | None = None,
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Shortest chain of must-links for each of some conflicting cannot-links.
+
+        The chains keep to the must-links in `use`. The shortest has the fewest
+        links, or the smallest sum of `length` if each must-link has one.
 
         One breadth-first search serves every conflict that shares an end. The
         end with more conflicts is the source, so that few searches are needed.
         """
-        matrix = self._matrix(use)
+        matrix = self._matrix(use, length)
         sources = self._sources(cannots)
         order = np.argsort(sources, kind="stable")
         reached: NDArray[Any] | None = None
@@ -78,7 +84,7 @@ class LinkGraph:
         for index in order.tolist():
             source, cannot = int(sources[index]), int(cannots[index])
             if source != last:
-                reached, last = _search(matrix, source), source
+                reached, last = _search(matrix, source, length is not None), source
             a, b = self.cannot[cannot].tolist()
             assert reached is not None
             chain = _walk(reached, source, b if source == a else a)
@@ -89,13 +95,16 @@ class LinkGraph:
         degree = np.bincount(self.cannot[cannots].ravel(), minlength=self.n)
         return np.where(degree[a] >= degree[b], a, b)
 
-    def _matrix(self, use: NDArray[np.bool_] | None) -> Any:
+    def _matrix(self, use: NDArray[np.bool_] | None, length: FloatArray | None) -> Any:
         from scipy.sparse import csr_array
 
-        must = self.must if use is None else self.must[use]
-        both = np.concatenate((must, must[:, ::-1]))
         # float64 is what scipy's searches work in: anything else is copied at every call.
-        return csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(self.n, self.n))
+        steps = np.ones(len(self.must)) if length is None else length
+        chosen = slice(None) if use is None else use
+        must, steps = self.must[chosen], steps[chosen]
+        both = np.concatenate((must, must[:, ::-1]))
+        entries = (np.tile(steps, 2), (both[:, 0], both[:, 1]))
+        return csr_array(entries, shape=(self.n, self.n))
 
 
 def compact(must: IntArray, cannot: IntArray) -> tuple[LinkGraph, IntArray]:
@@ -105,10 +114,13 @@ def compact(must: IntArray, cannot: IntArray) -> tuple[LinkGraph, IntArray]:
     return LinkGraph(pairs[: len(must)], pairs[len(must) :], len(rows)), rows
 
 
-def _search(matrix: Any, source: int) -> NDArray[Any]:
-    from scipy.sparse.csgraph import breadth_first_order
+def _search(matrix: Any, source: int, by_length: bool) -> NDArray[Any]:
+    from scipy.sparse.csgraph import breadth_first_order, dijkstra
 
-    _, predecessors = breadth_first_order(matrix, source, directed=True)
+    if by_length:
+        _, predecessors = dijkstra(matrix, indices=source, return_predecessors=True)
+    else:
+        _, predecessors = breadth_first_order(matrix, source, directed=True)
     return np.asarray(predecessors)
 
 

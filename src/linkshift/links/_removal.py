@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from linkshift.links._closure import components
 from linkshift.links._graph import LinkGraph
 from linkshift.links._parse import FloatArray, IntArray
+from linkshift.links._reduce import reduce_graph
 
 Pair = tuple[Hashable, ...]
 Constraint = frozenset[int]
@@ -32,7 +33,7 @@ EXACT_CONFLICTS = 2_000  # beyond this many conflicts in all, the greedy answer
 BATCH_CONFLICTS = 50  # small components are solved together: one call instead of many
 ROUNDS = 60
 DEPTH = 4  # chains without common links looked for in one round
-SECONDS = 10.0  # for all exact solving; a last resort, sizes are what normally decides
+SECONDS = 5.0  # for all exact solving; a last resort, sizes are what normally decides
 PRUNE_WORK = 200_000_000
 
 
@@ -72,11 +73,13 @@ def smallest_removal(
     all_exact = True
     for batch in _batches(graph, conflicts, small):
         part, must, cannot = graph.restricted(batch)
-        problem = _Problem(part, np.concatenate((must_weight[must], cannot_weight[cannot])))
+        small_graph, weight, members = reduce_graph(part, must_weight[must])
+        problem = _Problem(small_graph, np.concatenate((weight, cannot_weight[cannot])))
         chosen, exact = problem.solve(deadline if small else 0.0)
         all_exact &= exact
-        must_out.append(must[chosen[chosen < len(must)]])
-        cannot_out.append(cannot[chosen[chosen >= len(must)] - len(must)])
+        cut = chosen[chosen < len(members)]
+        must_out += [must[list(members[bundle])] for bundle in cut]
+        cannot_out.append(cannot[chosen[len(cut) :] - len(members)])
     return np.sort(np.concatenate(must_out)), np.sort(np.concatenate(cannot_out)), all_exact
 
 
@@ -103,12 +106,12 @@ class _Problem:
     def solve(self, deadline: float) -> tuple[IntArray, bool]:
         """Exact until the deadline passes or the rounds run out; greedy then."""
         self._extend(np.zeros(len(self.weight), dtype=bool))
+        self._tighten(deadline)
         for _ in range(ROUNDS):
-            if time.monotonic() >= deadline:
+            x = self._minimum(deadline, whole=True)
+            if x is None:
                 break
-            chosen = self._optimum(deadline)
-            if chosen is None:
-                break
+            chosen = x > 0.5
             if not self._extend(chosen):
                 return np.flatnonzero(chosen), True
         return np.flatnonzero(self._greedy()), False
@@ -132,11 +135,35 @@ class _Problem:
                 chosen[edges] = True
         return True
 
-    def _optimum(self, deadline: float) -> NDArray[np.bool_] | None:
-        """Solve the integer programme over the chains known so far."""
+    def _tighten(self, deadline: float) -> None:
+        """Add the chains that a fractional solution breaks.
+
+        Without whole numbers the programme is solved at once. The chains that
+        it takes to satisfy it leave the integer programme little to search.
+        """
+        every = np.arange(len(self.graph.cannot))
+        for _ in range(ROUNDS):
+            x = self._minimum(deadline, whole=False)
+            if x is None:
+                return
+            before = len(self.constraints)
+            # The small constant makes the shorter of two equally broken chains win.
+            length = np.maximum(x[: self.n_must], 0) + 1e-6
+            for cannot, chain in self.graph.chains(every, length=length):
+                items = [*self.graph.edges(chain), self.n_must + cannot]
+                if x[items].sum() < 1 - 1e-4:
+                    self.constraints[frozenset(items)] = None
+            if len(self.constraints) == before:
+                return
+
+    def _minimum(self, deadline: float, *, whole: bool) -> FloatArray | None:
+        """Solve the programme over the chains known so far; None when time is up."""
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
 
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            return None
         sizes = [len(constraint) for constraint in self.constraints]
         flat = np.fromiter(
             (item for constraint in self.constraints for item in sorted(constraint)), np.int64
@@ -146,16 +173,16 @@ class _Problem:
         matrix = csr_array((np.ones(len(flat)), (row, column)), shape=(len(sizes), len(variables)))
         result: Any = milp(
             self.weight[variables],
-            integrality=np.ones(len(variables), dtype=np.int64),
+            integrality=np.full(len(variables), int(whole)),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(matrix, lb=1),
-            options={"mip_rel_gap": 0.0, "time_limit": max(deadline - time.monotonic(), 0.1)},
+            options={"mip_rel_gap": 0.0, "time_limit": seconds},
         )
         if result.status != 0:
             return None
-        chosen = np.zeros(len(self.weight), dtype=bool)
-        chosen[variables[result.x > 0.5]] = True
-        return chosen
+        x = np.zeros(len(self.weight))
+        x[variables] = result.x
+        return x
 
     def _greedy(self) -> NDArray[np.bool_]:
         """Take the link that breaks most chains for its weight, until no chain is left."""

@@ -1,0 +1,321 @@
+r"""Settle links after any clustering.
+
+Two moves. First, clusters vote: while two clusters have more must-links than cannot-links between
+them, the pair with the largest surplus is merged. Then points settle: each takes, in turn, the
+label that costs least,
+
+.. math:: E(c) = -\sum_{i \in u} \log \frac{\max(n_i(c), \epsilon)}{k}
+          \; + \; \beta \, (\text{confidence of the links that } c \text{ would violate}),
+
+where :math:`n_i(c)` counts the k nearest neighbours of i with label c, and u is the point with all
+that is must-linked to it (iterated conditional modes; Besag 1986). Links of confidence one that do
+not contradict each other make such units, so that must-links always hold. Links with a lower
+confidence, and all links as soon as any contradict, stay pairs: one wrong answer then costs one
+pair, and is not passed on along the chains.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array, check_consistent_length
+
+from linkshift.links import Links
+from linkshift.shift._jit import jit
+
+__all__ = ["merge_by_votes", "refine", "settle"]
+
+Array = NDArray[Any]
+
+_FLOOR = 0.1  # neighbours granted to a label that has none: keeps its cost finite
+
+
+def refine(
+    X: ArrayLike,
+    labels: ArrayLike,
+    links: Links,
+    *,
+    n_neighbors: int = 20,
+    penalty: float = 2.0,
+    max_sweeps: int = 20,
+) -> Array:
+    """Improve a clustering with must-links and cannot-links.
+
+    Works after any method. See the module's page for the two moves.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The data that was clustered.
+    labels : array-like of shape (n_samples,)
+        Its labels; -1 is noise. Noise stays noise unless a link concerns it.
+    links : Links
+        What is known of pairs.
+    n_neighbors : int, default=20
+        Neighbours that have a say in a point's label.
+    penalty : float, default=2.0
+        Cost of a violated link of confidence one, in units of -log(share of neighbours).
+    max_sweeps : int, default=20
+        Largest number of rounds over all points; usually three to six are made.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        New labels, from 0 without gaps; -1 is noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift import Links, refine
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [9.0], [10.0]])
+    >>> refine(X, [0, 0, 1, 1, 2, 2], Links(must=[(1, 2)], cannot=[(0, 5)]), n_neighbors=2)
+    array([0, 0, 0, 0, 1, 1])
+    """
+    data = check_array(X, dtype=[np.float64, np.float32])
+    current = np.asarray(labels)
+    check_consistent_length(data, current)
+    links = Links.coerce(links).check(data.shape[0])
+    if n_neighbors < 1:
+        raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
+    if penalty < 0:
+        raise ValueError(f"penalty must not be negative, got {penalty}.")
+    if not len(links):
+        return _dense(current)
+    merged = merge_by_votes(current, links)
+    k = min(n_neighbors, data.shape[0] - 1)
+    index = NearestNeighbors(n_neighbors=k).fit(data)
+    neighbours = index.kneighbors(return_distance=False)
+    return settle(merged, links, neighbours, penalty=penalty, max_sweeps=max_sweeps)
+
+
+def merge_by_votes(labels: Array, links: Links) -> Array:
+    """Merge clusters while links between two of them vote for it, the clearest vote first.
+
+    A vote is the confidence of the must-links between two clusters less that of the
+    cannot-links. Noise has no vote. Returns labels from 0 without gaps.
+    """
+    labels = _dense(labels)
+    votes = _votes(labels, links)
+    heap = [(-net, a, b) for a in votes for b, net in votes[a].items() if a < b and net > 0]
+    heapq.heapify(heap)
+    into = np.arange(int(labels.max(initial=-1)) + 1)
+    while heap:
+        net, a, b = heapq.heappop(heap)
+        if into[a] != a or into[b] != b or votes[a].get(b) != -net:
+            continue  # one of them is gone, or the vote has changed since
+        into[b] = a
+        votes[a].pop(b)
+        for other, vote in votes.pop(b).items():
+            if other == a:
+                continue
+            votes[other].pop(b)
+            vote += votes[a].get(other, 0.0)
+            votes[a][other] = votes[other][a] = vote
+            if vote > 0:
+                heapq.heappush(heap, (-vote, min(a, other), max(a, other)))
+    while not np.array_equal(into, into[into]):
+        into = into[into]
+    return _dense(np.where(labels >= 0, into[labels], -1))
+
+
+def _votes(labels: Array, links: Links) -> dict[int, dict[int, float]]:
+    """Net votes between clusters, both ways round."""
+    votes: dict[int, dict[int, float]] = {}
+    for pairs, confidence, sign in (
+        (links.must, links.must_confidence, 1.0),
+        (links.cannot, links.cannot_confidence, -1.0),
+    ):
+        ends = labels[pairs]
+        between = (ends[:, 0] != ends[:, 1]) & (ends >= 0).all(axis=1)
+        for (a, b), vote in zip(
+            ends[between].tolist(), (sign * confidence[between]).tolist(), strict=True
+        ):
+            for one, other in ((a, b), (b, a)):
+                row = votes.setdefault(one, {})
+                row[other] = row.get(other, 0.0) + vote
+    return votes
+
+
+class _Units(NamedTuple):
+    """Points that move together, and the links between them."""
+
+    unit: Array  # unit of each point
+    member: Array  # points, unit by unit
+    start: Array  # where each unit begins in ``member``
+    edge: Array  # the other unit of each link, unit by unit
+    weight: Array  # confidence: positive for must, negative for cannot
+    edge_start: Array
+
+
+def settle(
+    labels: Array,
+    links: Links,
+    neighbours: Array,
+    *,
+    penalty: float = 2.0,
+    max_sweeps: int = 20,
+) -> Array:
+    """Let points take the label that their neighbours and links agree on best.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        From 0 without gaps; -1 is noise.
+    links : Links
+        What is known of pairs.
+    neighbours : ndarray of shape (n, k)
+        Rows of the nearest neighbours of each point.
+    penalty, max_sweeps
+        As in :func:`refine`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    n_labels = int(labels.max(initial=-1)) + 1
+    if n_labels == 0:
+        return labels
+    units = _units(labels, links)
+    out = labels.astype(np.int64).copy()
+    _sweep(
+        out,
+        np.ascontiguousarray(neighbours),
+        units.unit,
+        units.member,
+        units.start,
+        units.edge,
+        units.weight,
+        units.edge_start,
+        n_labels,
+        float(penalty),
+        _FLOOR,
+        max_sweeps,
+    )
+    return _dense(out)
+
+
+def _units(labels: Array, links: Links) -> _Units:
+    """Group points that certain must-links hold together; links between groups become edges."""
+    n = labels.shape[0]
+    must, cannot = links.must, links.cannot
+    certain = links.must_confidence == 1.0
+    if links.conflicts():
+        certain = np.zeros_like(certain)  # somebody erred: let no answer bind absolutely
+    ends = must[certain]
+    graph = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    n_units, unit = connected_components(graph, directed=False)
+    soft = unit[must[~certain]]
+    pairs = np.vstack([soft, unit[cannot]])
+    weight = np.concatenate([links.must_confidence[~certain], -links.cannot_confidence])
+    apart = pairs[:, 0] != pairs[:, 1]
+    pairs, weight = pairs[apart], weight[apart]
+    one, other = np.vstack([pairs, pairs[:, ::-1]]).T
+    weight = np.concatenate([weight, weight])
+    order = np.argsort(one, kind="stable")
+    return _Units(
+        unit=unit.astype(np.int64),
+        member=np.argsort(unit, kind="stable"),
+        start=_offsets(unit, n_units),
+        edge=other[order].astype(np.int64),
+        weight=weight[order],
+        edge_start=_offsets(one, n_units),
+    )
+
+
+def _offsets(group: Array, n_groups: int) -> Array:
+    counts = np.bincount(group, minlength=n_groups)
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+@jit
+def _sweep(  # type: ignore[no-untyped-def]
+    labels,
+    neighbours,
+    unit,
+    member,
+    start,
+    edge,
+    weight,
+    edge_start,
+    n_labels,
+    penalty,
+    floor,
+    max_sweeps,
+):
+    """Run iterated conditional modes over units, in place.
+
+    ``saved[c]`` is what label c saves against a label that nothing speaks for; only labels that
+    something speaks for, or against, are touched, so a unit costs its neighbours and links.
+    """
+    k = neighbours.shape[1]
+    n_units = start.shape[0] - 1
+    saved = np.zeros(n_labels)
+    count = np.zeros(n_labels, np.int64)
+    seen = np.zeros(n_labels, np.bool_)
+    touched = np.empty(n_labels, np.int64)
+    unit_label = np.full(n_units, -1, np.int64)
+    for i in range(labels.shape[0]):
+        if unit_label[unit[i]] < 0:
+            unit_label[unit[i]] = labels[i]
+    for _ in range(max_sweeps):
+        changed = 0
+        for u in range(n_units):
+            linked = edge_start[u + 1] > edge_start[u] or start[u + 1] - start[u] > 1
+            if unit_label[u] < 0 and not linked:
+                continue  # noise that no link concerns stays noise
+            n_touched = 0
+            for m in range(start[u], start[u + 1]):
+                i = member[m]
+                for q in range(k):
+                    c = labels[neighbours[i, q]]
+                    if c >= 0:
+                        count[c] += 1
+                        if not seen[c]:
+                            seen[c] = True
+                            touched[n_touched] = c
+                            n_touched += 1
+                for q in range(k):
+                    c = labels[neighbours[i, q]]
+                    if c >= 0 and count[c] > 0:
+                        saved[c] += np.log(count[c] / floor)
+                        count[c] = 0
+            for e in range(edge_start[u], edge_start[u + 1]):
+                c = unit_label[edge[e]]
+                if c >= 0:
+                    saved[c] += penalty * weight[e]
+                    if not seen[c]:
+                        seen[c] = True
+                        touched[n_touched] = c
+                        n_touched += 1
+            best = unit_label[u]
+            best_saved = saved[best] if best >= 0 else -np.inf
+            for t in range(n_touched):
+                c = touched[t]
+                if saved[c] > best_saved + 1e-12:
+                    best = c
+                    best_saved = saved[c]
+            for t in range(n_touched):
+                saved[touched[t]] = 0.0
+                seen[touched[t]] = False
+            unit_label[u] = best
+            for m in range(start[u], start[u + 1]):
+                if labels[member[m]] != best:
+                    labels[member[m]] = best
+                    changed += 1
+        if changed == 0:
+            break
+
+
+def _dense(labels: Array) -> Array:
+    """Labels from 0 without gaps, in the order they had; negative ones become -1."""
+    labels = np.asarray(labels)
+    out = np.full(labels.shape[0], -1, dtype=np.int64)
+    clustered = labels >= 0
+    out[clustered] = np.unique(labels[clustered], return_inverse=True)[1]
+    return out
