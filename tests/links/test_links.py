@@ -180,6 +180,16 @@ class TestIds:
         assert links.cannot_ids == ((1, (2, "x")),)
         assert links.resolve([(2, "x"), 1, "a"]).must.tolist() == [[1, 2]]
 
+    def test_dates_are_ids_and_not_numbers(self):
+        days = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[ns]")
+        links = Links(days[[[0, 2]]])
+        assert links.keyed_by_id
+        assert links.resolve(days).must.tolist() == [[0, 2]]
+        assert Links(days[[[0, 2]]], ids=days) == links.resolve(days)
+
+    def test_negative_numbers_may_be_ids(self):
+        assert Links([(-1, 5)], ids=[5, 7, -1]).must.tolist() == [[0, 2]]
+
     def test_pandas(self):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"]})

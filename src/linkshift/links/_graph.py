@@ -79,14 +79,12 @@ class LinkGraph:
         matrix = self._matrix(use, length)
         sources = self._sources(cannots)
         order = np.argsort(sources, kind="stable")
-        reached: NDArray[Any] | None = None
-        last = -1
+        reached, last = np.empty(0), -1
         for index in order.tolist():
             source, cannot = int(sources[index]), int(cannots[index])
             if source != last:
                 reached, last = _search(matrix, source, length is not None), source
             a, b = self.cannot[cannot].tolist()
-            assert reached is not None
             chain = _walk(reached, source, b if source == a else a)
             yield cannot, chain if chain[0] == a else chain[::-1]
 
@@ -118,10 +116,9 @@ def _search(matrix: Any, source: int, by_length: bool) -> NDArray[Any]:
     from scipy.sparse.csgraph import breadth_first_order, dijkstra
 
     if by_length:
-        _, predecessors = dijkstra(matrix, indices=source, return_predecessors=True)
-    else:
-        _, predecessors = breadth_first_order(matrix, source, directed=True)
-    return np.asarray(predecessors)
+        found = dijkstra(matrix, indices=np.array([source]), return_predecessors=True)
+        return np.asarray(found[1][0])
+    return np.asarray(breadth_first_order(matrix, source, directed=True)[1])
 
 
 def _walk(predecessors: NDArray[Any], source: int, end: int) -> tuple[int, ...]:

@@ -180,12 +180,17 @@ def _entries(pairs: Any, kind: Kind) -> NDArray[Any] | list[tuple[Any, Any]]:
 
 def _two(pair: Any, kind: Kind, position: int) -> tuple[Any, Any]:
     if isinstance(pair, np.ndarray):
-        pair = pair.tolist()
+        pair = list(pair)
     # A string of two letters would pass as a pair of ids, and a set has no order to report.
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise PairError(_shape_message(kind, f"{pair!r} at position {position}"), kind, position)
-    left, right = (item.item() if isinstance(item, np.generic) else item for item in pair)
-    return left, right
+    return _plain(pair[0]), _plain(pair[1])
+
+
+def _plain(item: Any) -> Any:
+    """Give a NumPy scalar as a Python object; a date would turn into a bare number."""
+    dated = isinstance(item, (np.datetime64, np.timedelta64))
+    return item.item() if isinstance(item, np.generic) and not dated else item
 
 
 def _shape_message(kind: str, found: str) -> str:

@@ -33,7 +33,7 @@ EXACT_CONFLICTS = 2_000  # beyond this many conflicts in all, the greedy answer
 BATCH_CONFLICTS = 50  # small components are solved together: one call instead of many
 ROUNDS = 60
 DEPTH = 4  # chains without common links looked for in one round
-SECONDS = 5.0  # for all exact solving; a last resort, sizes are what normally decides
+SECONDS = 10.0  # for all exact solving; a last resort, sizes are what normally decides
 PRUNE_WORK = 200_000_000
 
 
@@ -106,14 +106,16 @@ class _Problem:
     def solve(self, deadline: float) -> tuple[IntArray, bool]:
         """Exact until the deadline passes or the rounds run out; greedy then."""
         self._extend(np.zeros(len(self.weight), dtype=bool))
-        self._tighten(deadline)
-        for _ in range(ROUNDS):
+        x = self._tighten(deadline)
+        if x is None or np.abs(x - np.round(x)).max(initial=0.0) > 1e-6:
             x = self._minimum(deadline, whole=True)
+        for _ in range(ROUNDS):
             if x is None:
                 break
             chosen = x > 0.5
             if not self._extend(chosen):
                 return np.flatnonzero(chosen), True
+            x = self._minimum(deadline, whole=True)
         return np.flatnonzero(self._greedy()), False
 
     def _broken(self, chosen: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
@@ -135,17 +137,18 @@ class _Problem:
                 chosen[edges] = True
         return True
 
-    def _tighten(self, deadline: float) -> None:
-        """Add the chains that a fractional solution breaks.
+    def _tighten(self, deadline: float) -> FloatArray | None:
+        """Add the chains that a fractional solution breaks; give one that breaks none.
 
         Without whole numbers the programme is solved at once. The chains that
-        it takes to satisfy it leave the integer programme little to search.
+        it takes to satisfy it leave the integer programme little to search, or
+        nothing: where must-links form a path, the solution is whole by itself.
         """
         every = np.arange(len(self.graph.cannot))
         for _ in range(ROUNDS):
             x = self._minimum(deadline, whole=False)
             if x is None:
-                return
+                return None
             before = len(self.constraints)
             # The small constant makes the shorter of two equally broken chains win.
             length = np.maximum(x[: self.n_must], 0) + 1e-6
@@ -154,7 +157,8 @@ class _Problem:
                 if x[items].sum() < 1 - 1e-4:
                     self.constraints[frozenset(items)] = None
             if len(self.constraints) == before:
-                return
+                return x
+        return None
 
     def _minimum(self, deadline: float, *, whole: bool) -> FloatArray | None:
         """Solve the programme over the chains known so far; None when time is up."""

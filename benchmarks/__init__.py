@@ -1,0 +1,1 @@
+"""Measurements: speed against peers, quality of defaults, and the papers' printed tables."""

@@ -1,0 +1,41 @@
+"""Where a measurement was made: versions, processor, and how busy it was."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from pathlib import Path
+
+PACKAGES = ("linkshift", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
+
+
+def describe() -> dict[str, object]:
+    return {
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+        "system": platform.platform(),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+    }
+
+
+def load() -> list[float]:
+    """Average number of running processes over the last 1, 5 and 15 minutes, where known."""
+    return [round(value, 2) for value in os.getloadavg()] if hasattr(os, "getloadavg") else []
+
+
+def cpu_name() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,1 @@
+"""How good: choices of ours against those of peers."""

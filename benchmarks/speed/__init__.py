@@ -1,0 +1,1 @@
+"""How fast: against peers, against C, against ourselves with approximations."""
