@@ -29,7 +29,7 @@ def heading(record: dict[str, Any]) -> str:
     return (
         f"{record['started']}  {where['cpu']}, {where['cores']} cores, Python {where['python']}\n"
         f"{versions}\n"
-        f"size {options['size']}, best of {options['repeats']}, seed {options['seed']}"
+        f"size {options['size']}, best of up to {options['repeats']}, seed {options['seed']}"
     )
 
 

@@ -41,17 +41,16 @@ def compiler() -> str | None:
 
 
 @cache
-def compiled(d: int | None) -> Callable[..., None] | None:
-    """Return the loop for ``d`` columns (None: any); None without a compiler that takes it."""
+def compiled() -> Callable[..., None] | None:
+    """Return the C loop; None where there is no compiler that takes it."""
     command = compiler()
     if command is None:
         return None
     source = Path(__file__).with_name("step.c")
     with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / f"step_{d}.so"
-        constant = [] if d is None else [f"-DDIM={d}"]
+        library = Path(folder) / "step.so"
         done = subprocess.run(
-            [command, *FLAGS, *constant, "-o", str(library), str(source)], capture_output=True
+            [command, *FLAGS, "-o", str(library), str(source)], capture_output=True
         )
         if done.returncode != 0:
             return None
@@ -62,10 +61,10 @@ def compiled(d: int | None) -> Callable[..., None] | None:
     return function
 
 
-def c_means(density: Density, starts: Array, pool: threads, *, fixed: bool) -> Array:
-    """As ``mean_step`` of a float32 density, by the C loop, with d ``fixed`` in it or not."""
+def c_means(density: Density, starts: Array, pool: threads) -> Array:
+    """As ``mean_step`` of a float32 density, by the C loop."""
     m, d = starts.shape
-    function = compiled(d if fixed else None)
+    function = compiled()
     assert function is not None
     assert density.dtype == np.float32
     terms = density.terms

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.cluster import MeanShift as PeerMeanShift
@@ -28,7 +30,7 @@ def run(options: Options) -> list[Row]:
 def compare(n: int, d: int, bin_seeding: bool, options: Options) -> Row:
     X, _ = blobs(n, d, seed=options.seed)
     h = default_bandwidth(X, Profile("flat"))
-    common = {"bandwidth": h, "bin_seeding": bin_seeding}
+    common: dict[str, Any] = {"bandwidth": h, "bin_seeding": bin_seeding}
     times, fitted = interleave(
         {
             "ours": lambda: MeanShift(**common).fit(X),

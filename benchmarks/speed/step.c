@@ -1,17 +1,11 @@
 /* One dense Gaussian mean-shift step: the rival that linkshift's jit loop is held against.
  *
- * Compile with -DDIM=d to make the number of columns a constant, which a library's loop does not
- * have; without, it is the argument d. For SIDE lanes (starts) and four points at a time,
- * distances and weights stay in registers. As in linkshift, sums run in float over a block of
- * points and in double across blocks, and each point has its own offset, slope and limit.
+ * For SIDE lanes (starts) and four points at a time, distances and weights stay in registers. As
+ * in linkshift, sums run in float over a block of points and in double across blocks, and each
+ * point has its own offset, slope and limit. (A version with the number of columns d as a
+ * constant was no faster.)
  */
 #include <stdint.h>
-
-#ifdef DIM
-#define D DIM
-#else
-#define D d
-#endif
 
 #define BLOCK 64
 #define WIDE 8 /* floats in a vector */
@@ -41,16 +35,15 @@ void step(long d, long n, const float *restrict starts, const float *restrict po
           const float *restrict offset, const float *restrict slope, const float *restrict limit,
           long first, long last, double *restrict sums_out, double *restrict total_out)
 {
-    (void)d;
     for (long start = first; start < last; start += SIDE) {
         long used = last - start < SIDE ? last - start : SIDE;
-        vec lanes[D][PAIR], acc[D][PAIR], count[PAIR];
-        double sums[D][SIDE], total[SIDE];
+        vec lanes[d][PAIR], acc[d][PAIR], count[PAIR];
+        double sums[d][SIDE], total[SIDE];
         for (long b = 0; b < SIDE; b++) {
             long row = start + (b < used ? b : used - 1); /* idle lanes repeat the last start */
             total[b] = 0;
-            for (long k = 0; k < D; k++) {
-                lanes[k][b / WIDE][b % WIDE] = starts[row * D + k];
+            for (long k = 0; k < d; k++) {
+                lanes[k][b / WIDE][b % WIDE] = starts[row * d + k];
                 sums[k][b] = 0;
             }
         }
@@ -58,16 +51,16 @@ void step(long d, long n, const float *restrict starts, const float *restrict po
             long end = block + BLOCK < n ? block + BLOCK : n;
             for (int v = 0; v < PAIR; v++) {
                 count[v] = (vec){0};
-                for (long k = 0; k < D; k++)
+                for (long k = 0; k < d; k++)
                     acc[k][v] = (vec){0};
             }
             for (long j = block; j < end; j += 4) {
-                const float *x = points + j * D;
+                const float *x = points + j * d;
                 vec w[4][PAIR] = {{{0}}};
-                for (long k = 0; k < D; k++)
+                for (long k = 0; k < d; k++)
                     for (int q = 0; q < 4; q++)
                         for (int v = 0; v < PAIR; v++) {
-                            vec gap = lanes[k][v] - x[q * D + k];
+                            vec gap = lanes[k][v] - x[q * d + k];
                             w[q][v] += gap * gap;
                         }
                 for (int q = 0; q < 4; q++)
@@ -77,24 +70,24 @@ void step(long d, long n, const float *restrict starts, const float *restrict po
                         w[q][v] = (vec)((ivec)value & (ivec)(u <= limit[j + q]));
                         count[v] += w[q][v];
                     }
-                for (long k = 0; k < D; k++)
+                for (long k = 0; k < d; k++)
                     for (int v = 0; v < PAIR; v++) {
                         vec a = acc[k][v];
                         for (int q = 0; q < 4; q++)
-                            a += w[q][v] * x[q * D + k];
+                            a += w[q][v] * x[q * d + k];
                         acc[k][v] = a;
                     }
             }
             for (long b = 0; b < SIDE; b++) {
                 total[b] += count[b / WIDE][b % WIDE];
-                for (long k = 0; k < D; k++)
+                for (long k = 0; k < d; k++)
                     sums[k][b] += acc[k][b / WIDE][b % WIDE];
             }
         }
         for (long b = 0; b < used; b++) {
             total_out[start + b] = total[b];
-            for (long k = 0; k < D; k++)
-                sums_out[(start + b) * D + k] = sums[k][b];
+            for (long k = 0; k < d; k++)
+                sums_out[(start + b) * d + k] = sums[k][b];
         }
     }
 }

@@ -1,0 +1,83 @@
+"""Points pooled in cells: seconds and memory for many rows, likeness to exact for fewer."""
+
+from __future__ import annotations
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from benchmarks.harness import Array, Options, Row, blobs, interleave
+from linkshift import MeanShift
+from linkshift.bandwidth import default_bandwidth
+from linkshift.profiles import Profile, ProfileName
+
+TITLE = "MeanShift(bin_size=...) on float32 blobs: seconds, peak MB besides X, ARI to exact"
+BIN_SIZES = (0.25, 0.5, 1.0)
+KERNELS: tuple[ProfileName, ...] = ("flat", "gaussian")
+
+
+def run(options: Options) -> list[Row]:
+    n = options.pick(2000, 200_000, 1_000_000)
+    n_exact = options.pick(500, 10_000, 50_000)
+    return [
+        row
+        for d in options.pick((2,), (2, 3), (2, 3))
+        for kernel in KERNELS
+        for row in measure(n, n_exact, d, kernel, options)
+    ]
+
+
+def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options) -> list[Row]:
+    X, _ = blobs(n, d, n_centers=20, seed=options.seed, dtype=np.float32)
+    # The same bandwidth for both sizes, from the smaller: a cell then means the same in both.
+    few = X[:n_exact]
+    h = default_bandwidth(few, Profile(kernel))
+    exact_times, exact = interleave(
+        {"exact": partial(fit, few, h, kernel, None)}, options.repeats, budget=5.0
+    )
+    rows = []
+    for bin_size in BIN_SIZES:
+        times, fitted = interleave(
+            {
+                "many": partial(fit, X, h, kernel, bin_size),
+                "few": partial(fit, few, h, kernel, bin_size),
+            },
+            options.repeats,
+            budget=15.0,
+        )
+        labels, reference = fitted["few"].labels_, exact["exact"].labels_
+        rows.append(
+            Row(
+                {
+                    "d": d,
+                    "kernel": kernel,
+                    "bin_size": bin_size,
+                    "n": n,
+                    "seconds": times["many"].best,
+                    "clusters": fitted["many"].n_clusters_,
+                    "peak MB": peak_megabytes(X, h, kernel, bin_size),
+                    "n exact": n_exact,
+                    "seconds binned": times["few"].best,
+                    "seconds exact": exact_times["exact"].best,
+                    "clusters exact": exact["exact"].n_clusters_,
+                    "ARI to exact": adjusted_rand_score(reference, labels),
+                },
+                times | exact_times,
+            )
+        )
+    return rows
+
+
+def fit(X: Array, h: float, kernel: ProfileName, bin_size: float | None) -> MeanShift:
+    return MeanShift(bandwidth=h, kernel=kernel, bin_size=bin_size).fit(X)
+
+
+def peak_megabytes(X: Array, h: float, kernel: ProfileName, bin_size: float) -> float:
+    """Most memory that Python and NumPy held at once, in a run of its own off the clock."""
+    tracemalloc.start()
+    fit(X, h, kernel, bin_size)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6

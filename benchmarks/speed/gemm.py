@@ -1,0 +1,63 @@
+"""From how many columns two matrix products beat the jit loop (GEMM_FROM_DIMENSION)."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from benchmarks.harness import Array, Options, Row, interleave
+from benchmarks.speed.step import dense_case, exact_means
+from linkshift.shift import density as shift_density
+from linkshift.shift.density import Density, mean_step, threads
+
+TITLE = (
+    "loop against matrix products by number of columns, ns per pair: 1 thread (processor time), "
+    "2 threads (wall clock); above 1 in loop/products, the products win"
+)
+_CHECKED = 200
+
+
+def run(options: Options) -> list[Row]:
+    n = options.pick(512, 4096, 8192)
+    return [
+        measure(n, d, dtype, options)
+        for dtype in (np.float32, np.float64)
+        for d in options.pick((4,), *[(8, 16, 24, 32, 48, 64, 96, 128, 256)] * 2)
+    ]
+
+
+def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> Row:
+    density, starts = dense_case(n, d, dtype, options.seed)
+    with threads(1) as one, threads(2) as two:
+        sides = {
+            f"{name} {count}": partial(step_from, limit, density, starts, pool)
+            for count, pool in ((1, one), (2, two))
+            for name, limit in (("loop", d + 1), ("products", d))
+        }
+        for name in ("loop 1", "products 1"):
+            sides[name]()  # compile outside the clock
+        times, means = interleave(sides, options.repeats, budget=30.0)
+    ns = {
+        name: (min(time.cpu) if name.endswith("1") else time.best) / n**2 * 1e9
+        for name, time in times.items()
+    }
+    exact = exact_means(density, starts[:_CHECKED])
+    wrong = {
+        f"error {name}": float(
+            np.abs(means[f"{name} 1"][:_CHECKED] - exact).max() / density.typical_bandwidth
+        )
+        for name in ("loop", "products")
+    }
+    ratios = {f"loop/products {c}": ns[f"loop {c}"] / ns[f"products {c}"] for c in (1, 2)}
+    return Row({"dtype": np.dtype(dtype).name, "n": n, "d": d, **ns, **ratios, **wrong}, times)
+
+
+def step_from(limit: int, density: Density, starts: Array, pool: threads) -> Array:
+    """One step with the products used from ``limit`` columns up."""
+    usual = shift_density.GEMM_FROM_DIMENSION
+    shift_density.GEMM_FROM_DIMENSION = limit
+    try:
+        return mean_step(density, starts, pool)[0]
+    finally:
+        shift_density.GEMM_FROM_DIMENSION = usual

@@ -1,0 +1,5 @@
+"""The `linkshift` command."""
+
+from linkshift.cli._main import main
+
+__all__ = ["main"]

@@ -1,0 +1,124 @@
+"""What the commands say to people: everything on stderr, so that stdout is pure data."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+Progress = Callable[[int, int], None]
+
+
+class InputError(Exception):
+    """Something that the user can put right: a message without traceback, exit code 2."""
+
+
+@contextmanager
+def exit_codes() -> Iterator[None]:
+    """Leave with 2 after bad input and 130 after Ctrl-C; anything unexpected shows its trace."""
+    try:
+        yield
+    except InputError as error:
+        typer.secho("Error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. No file was left half-written.", err=True)
+        raise typer.Exit(130) from None
+
+
+@dataclass(frozen=True)
+class Console:
+    """Says things on stderr; a quiet one only warns."""
+
+    quiet: bool = False
+
+    def say(self, text: str) -> None:
+        """Print a line, unless quiet."""
+        if not self.quiet:
+            typer.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        """Print a warning, even when quiet."""
+        typer.secho("Warning: ", fg=typer.colors.YELLOW, bold=True, nl=False, err=True)
+        typer.echo(text, err=True)
+
+    @contextmanager
+    def warnings(self) -> Iterator[None]:
+        """Show the warnings of the library as plain lines."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            yield
+        for text in dict.fromkeys(str(warning.message) for warning in caught):
+            self.warn(text)
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Progress | None]:
+        """Draw a bar with the time left while the block runs; nothing where nobody watches."""
+        if self.quiet or not sys.stderr.isatty():
+            yield None
+            return
+        from rich import progress as rich
+
+        columns = (
+            rich.TextColumn("{task.description}"),
+            rich.BarColumn(),
+            rich.TaskProgressColumn(),
+            rich.TextColumn("time left"),
+            rich.TimeRemainingColumn(),
+        )
+        with rich.Progress(*columns, console=_stderr(), transient=True) as bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _stderr() -> Any:
+    from rich.console import Console as RichConsole
+
+    return RichConsole(stderr=True)
+
+
+def one_of(choices: Iterable[str]) -> Callable[[str | None], str | None]:
+    """Make an option's callback that accepts only some words, and knows what was meant."""
+    allowed = tuple(choices)
+
+    def check(value: str | None) -> str | None:
+        if value is None or value in allowed:
+            return value
+        raise typer.BadParameter(
+            f"{value!r} is not one of {', '.join(allowed)}.{hint(value, allowed)}"
+        )
+
+    return check
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """Give `` Did you mean 'this'?``, or nothing."""
+    names = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), names, n=1)
+    return f" Did you mean {names[close[0]]!r}?" if close else ""
+
+
+def listed(items: Iterable[object], most: int = 8) -> str:
+    """Join with commas, and shorten a long list in its middle."""
+    texts = [str(item) for item in items]
+    if len(texts) > most:
+        texts = [*texts[: most - 1], "...", texts[-1]]
+    return ", ".join(texts)
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Give ``1 row``, ``2,000 rows``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def shown_rows(rows: Sequence[int], most: int = 5) -> str:
+    """Give ``row 3`` or ``rows 3, 17, 20 and 5 more``."""
+    text = ("row " if len(rows) == 1 else "rows ") + ", ".join(str(row) for row in rows[:most])
+    return text + (f" and {len(rows) - most:,} more" if len(rows) > most else "")

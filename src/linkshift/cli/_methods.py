@@ -1,0 +1,147 @@
+"""The methods of `linkshift cluster`. A new one is one entry in `METHODS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from linkshift.cli._console import InputError, Progress, counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from linkshift.links import Links
+
+    Array = NDArray[Any]
+
+# As in linkshift.profiles, which would take too long to import for --help; a test compares them.
+KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for; None where the method is to decide."""
+
+    bandwidth: float | None = None
+    kernel: str | None = None
+    n_neighbors: int | None = None
+    threads: int | None = None
+
+    def given(self) -> list[str]:
+        """Names of the options that the user set."""
+        return [field.name for field in fields(self) if getattr(self, field.name) is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method found.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        Cluster of each row, -1 for noise.
+    centres : ndarray of shape (n_clusters, d) or None
+        Where the clusters' modes are, if they are in the data's own space.
+    bandwidth : float, ndarray of shape (n,) or None
+        Bandwidth used.
+    done : str
+        One line: what was done.
+    """
+
+    labels: Array
+    centres: Array | None
+    bandwidth: float | Array | None
+    done: str
+
+
+Run = Callable[["Array", "Links | None", Options, "Progress | None"], Outcome]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method by name, the options it takes and the function that runs it."""
+
+    name: str
+    help: str
+    uses: frozenset[str]
+    run: Run
+
+
+def mean_shift(
+    X: Array, links: Links | None, options: Options, progress: Progress | None
+) -> Outcome:
+    """Plain mean shift; links are settled afterwards."""
+    from linkshift.estimators.mean_shift import MeanShift
+    from linkshift.refinement import refine
+
+    kernel: Any = options.kernel or "flat"
+    model = MeanShift(
+        bandwidth=options.bandwidth,
+        kernel=kernel,
+        n_neighbors=options.n_neighbors,
+        n_jobs=options.threads,
+        progress=progress,
+    ).fit(X)
+    done = f"Mean shift with the {kernel} kernel, {_bandwidth(model.bandwidth_, options)}"
+    if not links:
+        return Outcome(model.labels_, model.cluster_centers_, model.bandwidth_, done + ".")
+    labels = refine(X, model.labels_, links)
+    before, after = model.n_clusters_, len(set(labels[labels >= 0].tolist()))
+    done += f"; then refine settled {counted(len(links), 'link')} ({before} clusters before, "
+    done += f"{after} after)."
+    # Refining merges and reshapes clusters: the modes no longer stand for them.
+    return Outcome(labels, None, model.bandwidth_, done)
+
+
+def _bandwidth(bandwidth: Any, options: Options) -> str:
+    if options.n_neighbors is not None:
+        low, high = float(bandwidth.min()), float(bandwidth.max())
+        return f"bandwidth {low:.4g} to {high:.4g} (distance to neighbour {options.n_neighbors})"
+    return f"bandwidth {bandwidth:.4g}" + (" (from the data)" if options.bandwidth is None else "")
+
+
+# The place to register a method: name, one line of help, the options it takes, the function.
+METHODS = {
+    method.name: method
+    for method in (
+        Method(
+            "mean-shift",
+            "plain mean shift, then refine where there are links",
+            frozenset({"bandwidth", "kernel", "n_neighbors", "threads"}),
+            mean_shift,
+        ),
+        # Method("cms", "constrained mean shift", frozenset({...}), constrained_mean_shift),
+    )
+}
+
+
+def check_options(method: Method, options: Options) -> None:
+    """Refuse what the method would ignore, and numbers that make no sense."""
+    for name in options.given():
+        if name not in method.uses:
+            raise InputError(
+                f"--{name.replace('_', '-')} has no meaning with --method {method.name}; "
+                "leave it out."
+            )
+    bandwidth, n_neighbors = options.bandwidth, options.n_neighbors
+    if bandwidth is not None and not 0 < bandwidth < float("inf"):
+        raise InputError(
+            f"--bandwidth must be more than 0 and finite, and it is {bandwidth:g}. "
+            "Leave it out to take it from the data."
+        )
+    if n_neighbors is not None and n_neighbors < 1:
+        raise InputError(f"--n-neighbors must be at least 1, and it is {n_neighbors}.")
+    if bandwidth is not None and n_neighbors is not None:
+        raise InputError(
+            "--bandwidth and --n-neighbors both say how far the kernel sees; give one of them."
+        )
+
+
+def check_neighbours(options: Options, n_rows: int) -> None:
+    """Refuse more neighbours than there are."""
+    if options.n_neighbors is not None and options.n_neighbors >= n_rows:
+        raise InputError(
+            f"--n-neighbors is {options.n_neighbors}, but each row has only "
+            f"{counted(n_rows - 1, 'other')}; take fewer."
+        )

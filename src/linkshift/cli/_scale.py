@@ -1,0 +1,38 @@
+"""Scaling of columns, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Column by column: (x - shift) / spread."""
+
+    shift: NDArray[Any]
+    spread: NDArray[Any]
+
+    @classmethod
+    def of(cls, X: NDArray[Any], kind: str) -> Scaling:
+        """Find the scaling ``none``, ``standard`` or ``minmax`` of some data."""
+        if kind == "standard":
+            shift, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        elif kind == "minmax":
+            shift, spread = X.min(axis=0), np.ptp(X, axis=0)
+        else:
+            shift, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        # A constant column becomes nought, whatever it is divided by.
+        spread = np.where(spread > 0, spread, 1.0)
+        return cls(shift.astype(X.dtype), spread.astype(X.dtype))
+
+    def apply(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Scale."""
+        return (X - self.shift) / self.spread
+
+    def undo(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Scale back."""
+        return X * self.spread + self.shift

@@ -1,0 +1,127 @@
+"""Files are written beside their target and renamed: there is never half a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.cli._console import InputError
+
+LABEL_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
+PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Iterable[Path]) -> None:
+    """Refuse, before any work is done, a file that could not be written afterwards."""
+    if path.suffix.lower() not in suffixes:
+        raise InputError(
+            f"{option} {path}: unknown suffix {path.suffix!r}. Use one of {', '.join(suffixes)}."
+        )
+    if path.is_dir():
+        raise InputError(f"{option} {path} is a folder; give a file name.")
+    if not path.parent.is_dir():
+        raise InputError(
+            f"{option} {path}: the folder {path.parent} does not exist. "
+            f"Create it first: mkdir -p {path.parent}"
+        )
+    for source in inputs:
+        if path.exists() and source.exists() and path.samefile(source):
+            raise InputError(f"{option} {path} would overwrite {source}; choose another name.")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path to write to; it takes the target's place only when all went well."""
+    # The suffix stays last: NumPy and matplotlib go by it.
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(8)}.tmp{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_labels(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) -> None:
+    """Write labels in the format of the suffix."""
+    suffix = path.suffix.lower()
+    with replacing(path) as temporary:
+        if suffix in (".csv", ".tsv"):
+            text = labels_text(labels, ids, "," if suffix == ".csv" else "\t")
+            temporary.write_text(text, encoding="utf-8", newline="")
+        elif suffix == ".parquet":
+            _write_parquet(temporary, labels, ids)
+        elif suffix == ".npy":
+            np.save(temporary, labels)
+        else:
+            arrays: dict[str, Any] = _columns(labels, ids)
+            np.savez(temporary, **arrays)
+
+
+def labels_text(labels: NDArray[Any], ids: Sequence[Any] | None, separator: str = ",") -> str:
+    """Give a table of two columns as text."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(("row" if ids is None else "id", "label"))
+    names: Iterable[Any] = range(len(labels)) if ids is None else ids
+    writer.writerows(zip(names, labels.tolist(), strict=True))
+    return text.getvalue()
+
+
+def _columns(labels: NDArray[Any], ids: Sequence[Any] | None) -> dict[str, NDArray[Any]]:
+    if ids is None:
+        return {"row": np.arange(len(labels)), "label": labels}
+    names = np.array(ids)
+    # An array of mixed things would be pickled, and not load without permission.
+    return {"id": names.astype(str) if names.dtype == object else names, "label": labels}
+
+
+def _write_parquet(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) -> None:
+    import pandas as pd
+
+    pd.DataFrame(_columns(labels, ids)).to_parquet(path, index=False)
+
+
+def require_parquet() -> None:
+    """Refuse Parquet before any work is done when it cannot be written."""
+    try:
+        import pandas  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise InputError(
+            'Parquet files need pandas and pyarrow. Install them with: pip install "linkshift[cli]"'
+        ) from None
+
+
+def require_matplotlib() -> None:
+    """Refuse a picture before any work is done when it cannot be drawn."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise InputError(
+            '--plot needs matplotlib. Install it with: pip install "linkshift[plot]"'
+        ) from None
+    mpl.use("Agg")  # a file, not a window
+
+
+def write_picture(path: Path, X: NDArray[Any], labels: NDArray[Any], **extras: Any) -> None:
+    """Draw the clusters to a file."""
+    import matplotlib.pyplot as plt
+
+    from linkshift.plot import clusters
+
+    figure: Any = clusters(X, labels, **extras).figure
+    try:
+        with replacing(path) as temporary:
+            figure.savefig(temporary, dpi=150)
+    finally:
+        plt.close(figure)

@@ -1,0 +1,84 @@
+"""`linkshift links`: look after files of links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkshift.cli._console import InputError, exit_codes
+
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="Look after files of must- and cannot-links."
+)
+
+
+@app.callback()
+def _links() -> None:
+    """Keep `check` a command of its own: typer would merge a single one with its group."""
+
+
+@app.command()
+def check(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Links: .csv (a,b,kind[,confidence]) or .json.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="The table they are for: are all its rows there?"),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of DATA that names the rows.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line of DATA holds names."),
+    ] = None,
+    n_samples: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="The number of rows, in place of DATA."),
+    ] = None,
+) -> None:
+    """Find contradictions, with the chains that make them and what to remove.
+
+    Exit code: 0 without conflicts, 1 with conflicts, 2 when a file cannot be used.
+    """
+    with exit_codes():
+        _check_options(data, id_column, header, n_samples)
+        if _check(file, data, id_column, header, n_samples):
+            raise typer.Exit(1)
+
+
+def _check_options(
+    data: Path | None, id_column: str | None, header: bool | None, n_samples: int | None
+) -> None:
+    if data is not None and n_samples is not None:
+        raise InputError("--data and --n-samples both say how many rows there are; give one.")
+    if data is None:
+        for option, value in (("--id-column", id_column), ("--header/--no-header", header)):
+            if value is not None:
+                raise InputError(f"{option} is about the table; give --data too.")
+
+
+def _check(
+    file: Path,
+    data: Path | None,
+    id_column: str | None,
+    header: bool | None,
+    n_samples: int | None,
+) -> bool:
+    """Print the report; True when there are conflicts."""
+    from linkshift.cli import _link_files, _read
+
+    ids = None
+    if data is not None:
+        table = _read.read_table(data, header=header, id_column=id_column)
+        n_samples = table.n_rows
+        ids = None if id_column is None else _read.sample_ids(table, id_column)
+    links = _link_files.read_links(file, n_rows=n_samples, ids=ids)
+    if n_samples is not None:
+        _link_files.require_rows(links, file)
+    conflicts = links.conflicts()
+    typer.echo(_link_files.report(conflicts, links, ids))
+    return bool(conflicts)

@@ -1,0 +1,349 @@
+r"""Constrained mean shift: cannot-links bend the weights (Schier, Reinders, Rosenhahn, SDM 2022).
+
+.. math::
+
+    t_i \leftarrow \frac{\sum_j k_h(s_j - t_i)\, w_{ij}\, s_j}{\sum_j k_h(s_j - t_i)\, w_{ij}},
+    \qquad
+    w_{ij} = \prod_{(x, y) \in C} \bigl(1 - k_{h_c}(t_x - t_i)\, k_{h_c}(t_y - t_j)\bigr),
+    \qquad
+    h_c = \max\{\epsilon, \min\{h, \lambda \|t_x - t_y\|\}\}
+
+(eq. 3.1, 4.3 with 4.2, and 4.4), over a schedule of growing bandwidths h. Kernels are written as in
+the paper, :math:`k_h(x) = \exp(-\|x\|^2 / h^2)`, without the half of :mod:`linkshift.profiles`.
+
+What makes it fast: trajectories that have met move as one, so that links become distinct pairs of
+centres with a multiplicity; :math:`w_{ij}` depends on j only through the centre of j's trajectory;
+and only pairs within the kernel's reach are looked at. Trajectories have met when they are closer
+than ``merge_tol`` bandwidths: at the default, 1e-5, the kernel of two such centres differs from one
+by 1e-10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.shift import _constrained_loops as loops
+from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
+from linkshift.shift.density import threads
+from linkshift.shift.engine import first_of_equal_rows
+from linkshift.shift.neighbours import block_order, boxes
+
+__all__ = ["ConstrainedAscent", "LinkKernel", "LinkKernelName", "constrained_ascend"]
+
+Array = NDArray[Any]
+LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
+
+_LOG2E = float(np.log2(np.e))
+_FAR = 1e150  # padding: squared, still finite, and beyond every reach
+_TASK = 64
+_LIST_TASK = 256
+
+
+@dataclass(frozen=True)
+class LinkKernel:
+    """The kernel of constrained mean shift, in the paper's form.
+
+    Parameters
+    ----------
+    name : {"truncated_gaussian", "gaussian", "flat"}
+        exp(-u) where that exceeds ``truncation``; exp(-u); 1 for u < 1.
+    truncation : float, default=0.2
+        The c of the truncated Gaussian.
+    """
+
+    name: LinkKernelName = "truncated_gaussian"
+    truncation: float = 0.2
+
+    @property
+    def kind(self) -> int:
+        """Which loop."""
+        return FLAT if self.name == "flat" else EXPONENTIAL
+
+    @property
+    def limit(self) -> float:
+        """Squared distance, in bandwidths, from which on the kernel is nought."""
+        if self.name == "flat":
+            return 1.0
+        # A Gaussian below machine epsilon adds nothing that float64 could show.
+        c = self.truncation if self.name == "truncated_gaussian" else np.finfo(np.float64).eps
+        return float(-np.log(c))
+
+    def __call__(self, u: Array) -> Array:
+        """Kernel value at squared scaled distance u."""
+        if self.name == "flat":
+            return (u < 1.0).astype(np.float64)
+        return np.where(u < self.limit, np.exp(-u), 0.0)
+
+
+@dataclass(frozen=True)
+class ConstrainedAscent:
+    """Where trajectories ended.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (n_centres, d)
+        Distinct end positions.
+    group : ndarray of shape (n,)
+        The centre of each row.
+    bandwidth : float
+        Bandwidth of the last iteration.
+    n_iter : int
+        Iterations made.
+    history : list of (centres, group)
+        State before each iteration and after the last, on request.
+    """
+
+    centres: Array
+    group: Array
+    bandwidth: float
+    n_iter: int
+    history: list[tuple[Array, Array]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Positions in blocks of 64, turned on their side, with boxes around them."""
+
+    columns: Array
+    low: Array
+    high: Array
+
+
+def _blocks(positions: Array) -> _Block:
+    n, d = positions.shape
+    padded = np.full((-(-n // BLOCK) * BLOCK, d), _FAR)
+    padded[:n] = positions
+    columns = np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1))
+    return _Block(columns, *boxes(positions))
+
+
+def constrained_ascend(
+    X: Array,
+    cannot: Array,
+    bandwidths: Sequence[float] | Array,
+    kernel: LinkKernel,
+    *,
+    scale: float = 0.5,
+    floor: float = 1e-3,
+    confidence: Array | None = None,
+    blurring: bool = False,
+    merge_tol: float = 1e-5,
+    keep_history: bool = False,
+    n_threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConstrainedAscent:
+    """Run constrained mean shift over a schedule of bandwidths.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Points.
+    cannot : ndarray of shape (m, 2)
+        Cannot-links, closed under must-links.
+    bandwidths : sequence of float
+        One for each iteration.
+    kernel : LinkKernel
+        Kernel.
+    scale : float
+        The constraint scale lambda of eq. 4.4.
+    floor : float
+        The epsilon of eq. 4.4, in the units of X.
+    confidence : ndarray of shape (m,), optional
+        Confidence c of each link: its factor becomes 1 - c k k.
+    blurring : bool
+        Whether samples move along with their centres.
+    merge_tol : float
+        Distance, in bandwidths, at which trajectories have met.
+    keep_history : bool
+        Whether to keep the state of every iteration.
+    n_threads : int
+        Number of threads; the result is the same for any.
+    progress : callable, optional
+        Called with (iterations made, iterations) after each iteration.
+
+    Returns
+    -------
+    ConstrainedAscent
+        A centre that loses all weight stays where it is. Ends early when one centre is left, or
+        when every two centres are held apart by a link of confidence one: no later bandwidth
+        can bring rows together then.
+    """
+    n = X.shape[0]
+    order = block_order(X)
+    rank = np.empty(n, dtype=np.intp)
+    rank[order] = np.arange(n)
+    samples = np.ascontiguousarray(X[order], dtype=np.float64)
+    links = rank[cannot].reshape(-1, 2)
+    sure = np.ones(len(links)) if confidence is None else np.asarray(confidence, dtype=np.float64)
+    levels, level = np.unique(sure, return_inverse=True)
+
+    centres, group = samples.copy(), np.arange(n)
+    fixed = _blocks(samples)
+    history = [(centres, group[rank])] if keep_history else []
+    n_iter = 0
+    with threads(n_threads) as pool:
+        for h in bandwidths:
+            pairs, multiplicity, pair_level = _distinct_links(
+                group[links], level, len(centres), len(levels)
+            )
+            if _settled(pairs, levels[pair_level], len(centres)):
+                break
+            n_iter += 1
+            state = _State(centres, samples, group, fixed, np.ones(n))
+            if blurring:
+                counts = np.bincount(group, minlength=len(centres)).astype(np.float64)
+                state = _State(
+                    centres, centres, np.arange(len(centres)), _blocks(centres), counts
+                )
+            moved = _step(
+                state,
+                _Links(pairs, multiplicity, levels[pair_level]),
+                kernel,
+                float(h),
+                scale,
+                floor,
+                pool,
+            )
+            centres, group = _merge(moved, group, merge_tol * h)
+            if keep_history:
+                history.append((centres, group[rank]))
+            if progress is not None:
+                progress(n_iter, len(bandwidths))
+    last = float(bandwidths[max(n_iter - 1, 0)])
+    return ConstrainedAscent(centres, group[rank], last, n_iter, history)
+
+
+@dataclass(frozen=True)
+class _State:
+    """What a step starts from."""
+
+    centres: Array
+    samples: Array
+    owner: Array  # the centre of each sample's trajectory
+    blocks: _Block  # of the samples
+    mass: Array
+
+
+@dataclass(frozen=True)
+class _Links:
+    """Distinct links between centres."""
+
+    pairs: Array
+    multiplicity: Array
+    confidence: Array
+
+
+def _distinct_links(
+    ends: Array, level: Array, n_centres: int, n_levels: int
+) -> tuple[Array, Array, Array]:
+    """Distinct (centre, centre, confidence) triples and how often each occurs."""
+    low, high = ends.min(axis=1, initial=n_centres), ends.max(axis=1, initial=0)
+    key = (low * n_centres + high) * max(n_levels, 1) + level
+    key, multiplicity = np.unique(key, return_counts=True)
+    pair, pair_level = np.divmod(key, max(n_levels, 1))
+    return np.stack(np.divmod(pair, n_centres), axis=1), multiplicity, pair_level
+
+
+def _settled(pairs: Array, confidence: Array, n_centres: int) -> bool:
+    """Whether every two centres are held apart for good."""
+    certain = pairs[(confidence == 1.0) & (pairs[:, 0] != pairs[:, 1])]
+    return len(np.unique(certain, axis=0)) == n_centres * (n_centres - 1) // 2
+
+
+def _merge(positions: Array, group: Array, tolerance: float) -> tuple[Array, Array]:
+    """Make one centre of positions that agree to the tolerance."""
+    first = first_of_equal_rows(np.round(positions / tolerance) if tolerance > 0 else positions)
+    kept, new = np.unique(first, return_inverse=True)
+    return np.ascontiguousarray(positions[kept]), new[group]
+
+
+def _step(
+    state: _State,
+    links: _Links,
+    kernel: LinkKernel,
+    h: float,
+    scale: float,
+    floor: float,
+    pool: threads,
+) -> Array:
+    """One iteration: eq. 3.1 for every centre."""
+    centres = state.centres
+    n_centres, d = centres.shape
+    length = np.linalg.norm(centres[links.pairs[:, 0]] - centres[links.pairs[:, 1]], axis=1)
+    width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
+    ends = links.pairs.ravel()
+    mask, rank, start, index, value = _near_lists(centres, ends, width, kernel, pool)
+    row_start = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=n_centres))])
+    row_list, row_value = np.empty_like(index), np.empty_like(value)
+    loops.turn_lists(index, value, start, row_start[:-1].copy(), row_list, row_value)
+    sums, total = np.empty((n_centres, d)), np.empty(n_centres)
+
+    def task(first: int) -> None:
+        loops.constrained_sums(
+            kernel.kind,
+            centres,
+            state.samples,
+            state.mass,
+            state.blocks.columns,
+            state.blocks.low,
+            state.blocks.high,
+            state.owner,
+            -_LOG2E / h**2,
+            kernel.limit * h**2,
+            mask,
+            rank,
+            start,
+            index,
+            value,
+            row_start,
+            row_list,
+            row_value,
+            links.confidence,
+            links.multiplicity,
+            first,
+            min(first + _TASK, n_centres),
+            sums,
+            total,
+        )
+
+    pool.map(task, range(0, n_centres, _TASK))
+    moved = centres.copy()
+    weighted = total > 0
+    moved[weighted] = sums[weighted] / total[weighted, None]
+    return moved
+
+
+def _near_lists(
+    centres: Array, ends: Array, width: Array, kernel: LinkKernel, pool: threads
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The centres near each link end: as bit masks with ranks, and as lists with closeness."""
+    blocks = _blocks(centres)
+    n_ends, n_words = ends.shape[0], blocks.columns.shape[0]
+    mask = np.empty((n_ends, n_words), dtype=np.uint64)
+    rank = np.empty((n_ends, n_words + 1), dtype=np.int32)
+    limit, slope = kernel.limit * width**2, -_LOG2E / width**2
+    tasks = range(0, n_ends, _LIST_TASK)
+
+    def mark(first: int) -> None:
+        last = min(first + _LIST_TASK, n_ends)
+        loops.mark_lists(
+            blocks.columns, blocks.low, blocks.high, centres, ends, limit, mask, rank, first, last
+        )
+
+    pool.map(mark, tasks)
+    start = np.concatenate([[0], np.cumsum(rank[:, -1], dtype=np.int64)])
+    index, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+
+    def fill(first: int) -> None:
+        last = min(first + _LIST_TASK, n_ends)
+        loops.fill_lists(
+            kernel.kind, centres, ends, slope, mask, start, index, value, first, last
+        )
+
+    pool.map(fill, tasks)
+    return mask, rank, start, index, value

@@ -1,0 +1,216 @@
+"""Rules for bandwidths, against brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+from tests.reference.mean_shift import squared_distances
+
+from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth, pair_quantile
+from linkshift.profiles import Profile
+
+PROFILES = [
+    Profile("flat"),
+    Profile("epanechnikov"),
+    Profile("gaussian"),
+    Profile("truncated_gaussian"),
+    Profile("truncated_gaussian", 0.5),
+    Profile("truncated_gaussian", 3.0),
+]
+
+
+def kth_distance(X, k):
+    """Distance to the k-th other row, row by row."""
+    out = []
+    for i in range(X.shape[0]):
+        others = np.delete(X, i, axis=0)
+        out.append(np.sort(np.sqrt(squared_distances(X[i : i + 1], others)[0]))[k - 1])
+    return np.array(out)
+
+
+def draw(seed, n, d, lattice):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 3, size=(n, d)).astype(float) if lattice else rng.normal(size=(n, d))
+
+
+# The k-th neighbour
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(1, 20), st.booleans(), st.data())
+def test_neighbour_bandwidth_by_brute_force(seed, n, d, lattice, data):
+    X = draw(seed, n, d, lattice)
+    k = data.draw(st.integers(1, n - 1))
+    expected = kth_distance(X, k)
+    positive = expected[expected > 0]
+    expected[expected == 0] = positive.min() if positive.size else 1.0
+    np.testing.assert_allclose(neighbour_bandwidth(X, k), expected, rtol=1e-7)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(1, 4), st.booleans(), st.data())
+def test_neighbour_bandwidth_takes_weights_as_counts(seed, n, d, lattice, data):
+    X = draw(seed, n, d, lattice)
+    count = np.random.default_rng(seed).integers(0, 4, size=n)
+    count[:2] += 1
+    k = data.draw(st.integers(1, int(count.sum()) - 1))
+    by_weight = neighbour_bandwidth(X, k, sample_weight=count)
+    by_rows = neighbour_bandwidth(np.repeat(X, count, axis=0), k)
+    kept = count > 0
+    np.testing.assert_allclose(np.repeat(by_weight[kept], count[kept]), by_rows, rtol=1e-7)
+    assert (by_weight > 0).all()
+
+
+def test_points_with_k_twins_get_the_least_positive_bandwidth():
+    X = np.array([[0.0], [0.0], [3.0], [5.0]])
+    np.testing.assert_array_equal(neighbour_bandwidth(X, 1), [2, 2, 2, 2])
+    np.testing.assert_array_equal(neighbour_bandwidth(np.zeros((4, 2)), 2), np.ones(4))
+
+
+@pytest.mark.parametrize("k", [0, -1, 3, 4])
+def test_too_many_or_too_few_neighbours(k):
+    with pytest.raises(ValueError, match="n_neighbors"):
+        neighbour_bandwidth(np.arange(3.0)[:, None], k)
+
+
+def test_weights_count_towards_the_neighbours_there_are():
+    X = np.arange(3.0)[:, None]
+    assert neighbour_bandwidth(X, 3, sample_weight=np.array([2.0, 1.0, 1.0])).shape == (3,)
+    with pytest.raises(ValueError, match="n_neighbors"):
+        neighbour_bandwidth(X, 2, sample_weight=np.array([1.0, 1.0, 0.0]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbour_bandwidth_is_float64_and_leaves_its_input_alone(dtype):
+    X = draw(0, 20, 2, False).astype(dtype)
+    before = X.copy()
+    h = neighbour_bandwidth(X, 3)
+    assert h.dtype == np.float64
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_allclose(h, kth_distance(X.astype(float), 3), rtol=1e-5)
+
+
+def test_neighbour_bandwidth_far_from_the_origin():
+    X = np.round(draw(0, 50, 20, False) * 1024) / 1024
+    expected = neighbour_bandwidth(X, 5)
+    np.testing.assert_allclose(neighbour_bandwidth(X + 2.0**20, 5), expected, rtol=1e-2)
+
+
+# The default
+
+
+def carried(profile, d, k):
+    if profile.name == "gaussian":
+        return max(1 / np.sqrt(d + 2), min(1.0, 1 / np.sqrt(2 * np.log(max(k, 2)))))
+    return max(1.0, 1 / profile.reach)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 120),
+    st.integers(1, 6),
+    st.booleans(),
+    st.sampled_from(PROFILES),
+)
+def test_default_bandwidth_by_brute_force(seed, n, d, lattice, profile):
+    X = draw(seed, n, d, lattice)
+    k = int(min(max(1, np.round((1 + 2 / d) * np.sqrt(n))), n - 1))
+    distance = kth_distance(X, k)
+    r = np.median(distance)
+    if r == 0:
+        r = distance[distance > 0].min() if (distance > 0).any() else pdist(X).max()
+    expected = r * carried(profile, d, k) if r > 0 else 1.0
+    found = default_bandwidth(X, profile)
+    assert found > 0
+    if np.median(distance) > 0 or (distance > 0).any() or r == 0:
+        assert found == pytest.approx(expected, rel=1e-7)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(1, 4), st.booleans())
+def test_default_bandwidth_takes_weights_as_counts(seed, n, d, lattice):
+    X = draw(seed, n, d, lattice)
+    count = np.random.default_rng(seed).integers(0, 4, size=n)
+    count[0] += 1
+    repeated = np.repeat(X, count, axis=0)
+    for profile in PROFILES[:3]:
+        by_weight = default_bandwidth(X, profile, sample_weight=count)
+        assert by_weight == pytest.approx(default_bandwidth(repeated, profile), rel=1e-7)
+
+
+def test_weights_of_one_change_nothing():
+    X = draw(0, 50, 2, False)
+    plain = default_bandwidth(X, PROFILES[0])
+    assert default_bandwidth(X, PROFILES[0], sample_weight=np.ones(50)) == plain
+    assert default_bandwidth(X, PROFILES[0], sample_weight=np.r_[np.ones(25), np.zeros(25)]) == (
+        default_bandwidth(X[:25], PROFILES[0])
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_points_that_coincide_get_one(n):
+    assert default_bandwidth(np.full((n, 3), 7.0), PROFILES[0]) == 1.0
+
+
+def test_mostly_twins_still_get_a_positive_bandwidth():
+    X = np.zeros((100, 2))
+    X[0] = [3.0, 4.0]
+    found = default_bandwidth(X, PROFILES[0])
+    assert found == pytest.approx(5.0)
+
+
+def test_weights_that_are_no_counts_are_refused_with_a_remedy():
+    X = draw(0, 50, 2, False)
+    with pytest.raises(ValueError, match="bandwidth="):
+        default_bandwidth(X, PROFILES[0], sample_weight=np.full(50, 1e-3))
+
+
+def test_many_rows_are_sampled_evenly_and_without_chance():
+    X = draw(0, 5000, 2, False)
+    found = default_bandwidth(X, PROFILES[0])
+    assert found == default_bandwidth(X, PROFILES[0])
+    k = int(np.round(2 * np.sqrt(5000)))
+    exact = np.median(np.sort(np.sqrt(squared_distances(X[:1000], X)), axis=1)[:, k])
+    assert found == pytest.approx(exact, rel=0.1)
+    shuffle = np.random.default_rng(0).permutation(5000)
+    assert default_bandwidth(X[shuffle], PROFILES[0]) == pytest.approx(found, rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-6, 1e6, 1e100])
+def test_the_default_scales_with_the_data(unit):
+    X = draw(0, 80, 3, False)
+    for profile in PROFILES:
+        found = default_bandwidth(unit * X, profile)
+        assert found == pytest.approx(unit * default_bandwidth(X, profile), rel=1e-6)
+
+
+def test_the_default_grows_less_than_linearly_with_n():
+    # Two clusters stay two: k grows with the square root of n, not with n.
+    rng = np.random.default_rng(0)
+    for n in (200, 3000):
+        X = np.concatenate([rng.normal(size=(n, 2)), rng.normal(size=(n, 2)) + 8])
+        assert default_bandwidth(X, PROFILES[0]) < 4
+
+
+# Pairs
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 50), st.floats(0, 1))
+def test_pair_quantile_by_brute_force(seed, n, quantile):
+    X = draw(seed, n, 2, False)
+    far = [np.linalg.norm(X[i] - X[j]) for i in range(n) for j in range(i)]
+    assert pair_quantile(X, quantile) == pytest.approx(np.quantile(far, quantile))
+
+
+@pytest.mark.parametrize("quantile", [-0.1, 1.1, np.nan])
+def test_quantiles_out_of_range(quantile):
+    with pytest.raises(ValueError, match="quantile"):
+        pair_quantile(np.zeros((3, 1)), quantile)
+
+
+def test_a_pair_needs_two():
+    with pytest.raises(ValueError, match="two points"):
+        pair_quantile(np.zeros((1, 2)), 0.5)

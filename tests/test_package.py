@@ -1,0 +1,73 @@
+"""The door of the package: names, version, and how little an import costs."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import linkshift
+
+ROOT = Path(__file__).parents[1]
+
+
+def modules_after(code):
+    code = f"import sys\n{code}\nprint(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    return {name.partition(".")[0] for name in result.stdout.split()}
+
+
+def test_import_waits_for_nothing_heavy():
+    loaded = modules_after("import linkshift")
+    assert "linkshift" in loaded
+    assert not loaded & {"sklearn", "numba", "matplotlib", "scipy", "pandas", "joblib"}
+
+
+def test_matplotlib_is_only_for_plots():
+    loaded = modules_after("from linkshift import MeanShift")
+    assert {"sklearn", "numba"} <= loaded
+    assert "matplotlib" not in loaded
+
+
+@pytest.mark.parametrize("name", linkshift.__all__)
+def test_every_public_name_resolves(name):
+    assert getattr(linkshift, name) is not None
+    assert name in dir(linkshift)
+
+
+def test_names_are_sorted_and_unique():
+    assert list(linkshift.__all__) == sorted(set(linkshift.__all__))
+
+
+def test_classes_are_those_of_their_rooms():
+    from linkshift.estimators.mean_shift import MeanShift
+    from linkshift.links import Links
+
+    assert linkshift.MeanShift is MeanShift
+    assert linkshift.Links is Links
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        linkshift.no_such_name  # noqa: B018
+
+
+def test_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert linkshift.__version__ == project["version"]
+    assert metadata.version("linkshift") == project["version"]
+
+
+def test_types_ship_with_the_package():
+    assert (Path(linkshift.__file__).parent / "py.typed").exists()
+
+
+def test_star_import_gives_the_public_names():
+    code = "from linkshift import *\nassert {'Links', 'MeanShift'} <= set(globals())"
+    env = {**os.environ, "PYTHONWARNINGS": "error"}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, env=env)
