@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from linkshift import bandwidth, datasets, metrics, plot, profiles
+    from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
     from linkshift.estimators.mean_shift import MeanShift
     from linkshift.links import Closure, ConflictError, Conflicts, Links
     from linkshift.refinement import refine
@@ -19,6 +20,7 @@ _ROOMS = {
     "Closure": "linkshift.links",
     "ConflictError": "linkshift.links",
     "Conflicts": "linkshift.links",
+    "ConstrainedMeanShift": "linkshift.estimators.constrained_mean_shift",
     "Links": "linkshift.links",
     "MeanShift": "linkshift.estimators.mean_shift",
     "bandwidth": "linkshift",
@@ -33,6 +35,7 @@ __all__ = [
     "Closure",
     "ConflictError",
     "Conflicts",
+    "ConstrainedMeanShift",
     "Links",
     "MeanShift",
     "bandwidth",

@@ -6,7 +6,7 @@ count a row with sample weight 2 as two rows on the same spot.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sklearn.neighbors import NearestNeighbors
 from linkshift.profiles import Profile
 from linkshift.shift.neighbours import block_order
 
-__all__ = ["default_bandwidth", "neighbour_bandwidth", "pair_quantile"]
+__all__ = ["default_bandwidth", "grow", "neighbour_bandwidth", "pair_quantile", "pair_range"]
 
 Array = NDArray[Any]
 
@@ -159,6 +159,43 @@ def pair_quantile(X: Array, quantile: float) -> float:
     if X.shape[0] < 2:
         raise ValueError("A pair needs two points; X has one row.")
     return float(np.quantile(pdist(X[_spread_rows(X)]), quantile))
+
+
+def pair_range(X: Array) -> tuple[float, float]:
+    """Smallest nonzero and largest distance between two points; (1, 1) when all coincide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.bandwidth import pair_range
+    >>> pair_range(np.array([[0.0], [0.0], [1.0], [3.0]]))
+    (1.0, 3.0)
+    """
+    distinct = np.unique(X, axis=0).astype(np.float64)
+    if distinct.shape[0] < 2:
+        return 1.0, 1.0
+    nearest = NearestNeighbors(n_neighbors=1).fit(distinct).kneighbors()[0]
+    rows = max(1, _CHUNK_PAIRS // distinct.shape[0])
+    largest = max(
+        float(cdist(distinct[first : first + rows], distinct[first:], "sqeuclidean").max())
+        for first in range(0, distinct.shape[0], rows)
+    )
+    return float(nearest.min()), float(np.sqrt(largest))
+
+
+def grow(
+    low: float, high: float, n_steps: int, schedule: Literal["linear", "geometric"] = "linear"
+) -> Array:
+    """Bandwidths that grow from ``low`` to ``high`` in ``n_steps`` steps.
+
+    Examples
+    --------
+    >>> from linkshift.bandwidth import grow
+    >>> grow(1.0, 4.0, 3, "geometric")
+    array([1., 2., 4.])
+    """
+    steps = np.geomspace if schedule == "geometric" else np.linspace
+    return steps(low, high, n_steps)
 
 
 def _positive(X: Array, sample_weight: Array | None) -> tuple[Array, Array | None]:

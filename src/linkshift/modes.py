@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from sklearn.metrics import pairwise_distances_argmin_min
 
-__all__ = ["Modes", "basin_labels", "merge_ends", "nearest_labels"]
+__all__ = ["Modes", "basin_labels", "merge_close", "merge_ends", "nearest_labels"]
 
 Array = NDArray[Any]
 
@@ -71,20 +71,62 @@ def basin_labels(ends: Array, modes: Modes) -> Array:
 
     On the end points that made the modes this is the mode that took them in.
     """
-    labels, distance = _nearest(ends, modes.centers)
-    # Only end points that more than one mode might cover need a second look.
+    labels, _ = nearest_labels(ends, modes)
     tree = KDTree(ends)
-    for i in range(modes.centers.shape[0] - 1, -1, -1):
+    for i in range(modes.centers.shape[0] - 1, -1, -1):  # the densest has the last word
         labels[tree.query_ball_point(modes.centers[i], modes.radius[i])] = i
-    del distance
     return labels
 
 
 def nearest_labels(X: Array, modes: Modes) -> tuple[Array, Array]:
     """Label of the nearest mode, and the distance to it."""
-    return _nearest(X, modes.centers)
-
-
-def _nearest(X: Array, centers: Array) -> tuple[Array, Array]:
-    labels, distance = pairwise_distances_argmin_min(X, centers)
+    labels, distance = pairwise_distances_argmin_min(X, modes.centers)
     return labels.astype(np.int64), distance
+
+
+def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Array:
+    """Group centres that a chain of steps shorter than ``radius`` connects, the shortest first.
+
+    Parameters
+    ----------
+    centres : ndarray of shape (n_centres, d)
+        Distinct positions.
+    radius : float
+        Longest step.
+    apart : ndarray of shape (m, 2), optional
+        Pairs of centres that must stay in different groups.
+
+    Returns
+    -------
+    ndarray of shape (n_centres,)
+        Group of each centre, from 0 without gaps.
+    """
+    n = centres.shape[0]
+    parent = list(range(n))
+    foes: list[set[int]] = [set() for _ in range(n)]
+    for a, b in [] if apart is None else apart.tolist():
+        if a != b:
+            foes[a].add(b)
+            foes[b].add(a)
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
+    length = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
+    for i, j in pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))].tolist():
+        a, b = find(i), find(j)
+        if a == b or b in foes[a]:
+            continue
+        if len(foes[a]) < len(foes[b]):
+            a, b = b, a
+        parent[b] = a
+        for foe in foes[b]:
+            foes[foe].discard(b)
+            foes[foe].add(a)
+        foes[a] |= foes[b]
+        foes[b] = set()
+    return np.unique([find(i) for i in range(n)], return_inverse=True)[1]

@@ -26,10 +26,10 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_consistent_length
 
-from linkshift.links import Links
+from linkshift.links import Closure, Links
 from linkshift.shift._jit import jit
 
-__all__ = ["merge_by_votes", "refine", "settle"]
+__all__ = ["absorb_dust", "hold", "merge_by_votes", "nearest_rows", "refine", "settle"]
 
 Array = NDArray[Any]
 
@@ -58,7 +58,8 @@ def refine(
     links : Links
         What is known of pairs.
     n_neighbors : int, default=20
-        Neighbours that have a say in a point's label.
+        Neighbours that have a say in a point's label; at most about the square root of the
+        number of rows.
     penalty : float, default=2.0
         Cost of a violated link of confidence one, in units of -log(share of neighbours).
     max_sweeps : int, default=20
@@ -88,10 +89,21 @@ def refine(
     if not len(links):
         return _dense(current)
     merged = merge_by_votes(current, links)
-    k = min(n_neighbors, data.shape[0] - 1)
-    index = NearestNeighbors(n_neighbors=k).fit(data)
-    neighbours = index.kneighbors(return_distance=False)
+    neighbours = nearest_rows(data, n_neighbors)
     return settle(merged, links, neighbours, penalty=penalty, max_sweeps=max_sweeps)
+
+
+def nearest_rows(X: Array, n_neighbors: int) -> Array:
+    """Rows of the nearest neighbours of each row, itself not counted.
+
+    Never more than about the square root of n: in a handful of rows, twenty neighbours would be
+    everybody, and the largest cluster would win every vote.
+    """
+    k = min(n_neighbors, int(np.ceil(np.sqrt(X.shape[0]))), X.shape[0] - 1)
+    if k == 0:
+        return np.empty((X.shape[0], 0), dtype=np.intp)
+    index = NearestNeighbors(n_neighbors=k).fit(X)
+    return index.kneighbors(return_distance=False)
 
 
 def merge_by_votes(labels: Array, links: Links) -> Array:
@@ -310,6 +322,83 @@ def _sweep(  # type: ignore[no-untyped-def]
                     changed += 1
         if changed == 0:
             break
+
+
+def absorb_dust(labels: Array, neighbours: Array, min_size: int) -> Array:
+    """Give the rows of clusters smaller than ``min_size`` to their neighbours' clusters.
+
+    A row takes the label that most of its neighbours outside dust have. Rows whose neighbours
+    are all dust wait for the next round; what no round reaches stays as it is.
+    """
+    labels = _dense(labels)
+    sizes = np.bincount(labels[labels >= 0])
+    dust = (labels >= 0) & (sizes[labels] < min_size)
+    if dust.all():
+        return labels
+    while dust.any():
+        rows = np.flatnonzero(dust)
+        around = np.where(dust[neighbours[rows]], -1, labels[neighbours[rows]])
+        vote = np.array([_majority(row[row >= 0]) for row in around])
+        if (vote < 0).all():
+            break
+        labels[rows[vote >= 0]] = vote[vote >= 0]
+        dust[rows[vote >= 0]] = False
+    return _dense(labels)
+
+
+def _majority(labels: Array) -> int:
+    """Return the most frequent label, the smallest of equals; -1 for none."""
+    return int(np.bincount(labels).argmax()) if labels.size else -1
+
+
+def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
+    """Make every link hold: must-linked rows share a label, cannot-linked rows do not.
+
+    Components of must-links take the label of most of their rows. Of two cannot-linked
+    components with the same label, the one with more such quarrels (then the smaller) moves: to
+    the label that its rows and their neighbours favour among those free for it, or to a new one.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        -1 is noise.
+    closure : Closure
+        Components of must-links, and which of them are cannot-linked.
+    neighbours : ndarray of shape (n, k)
+        Rows of the nearest neighbours of each point.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Labels from 0 without gaps, with no link violated.
+    """
+    labels = _dense(labels).copy()
+    foes: dict[int, list[int]] = {}
+    for a, b in closure.component_cannot.tolist():
+        foes.setdefault(a, []).append(b)
+        foes.setdefault(b, []).append(a)
+    order = np.argsort(closure.component, kind="stable")
+    start = _offsets(closure.component, closure.n_components)
+    linked = sorted(set(np.flatnonzero(np.diff(start) > 1).tolist()) | set(foes))
+    rows = {c: order[start[c] : start[c + 1]] for c in linked}
+    label = {c: _majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
+    n_labels = int(labels.max(initial=-1)) + 1
+    quarrels = {
+        c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ())) for c in linked
+    }
+    fixed: dict[int, int] = {}
+    for c in sorted(linked, key=lambda c: (quarrels[c], -len(rows[c]), c)):
+        taken = {fixed[f] for f in foes.get(c, ()) if f in fixed}
+        if label[c] in taken:
+            around = np.concatenate([labels[rows[c]], labels[neighbours[rows[c]]].ravel()])
+            votes = np.bincount(around[around >= 0], minlength=n_labels)
+            free = [g for g in np.argsort(-votes, kind="stable").tolist() if g not in taken]
+            label[c] = free[0] if free and votes[free[0]] > 0 else n_labels
+            n_labels = max(n_labels, label[c] + 1)
+        fixed[c] = label[c]
+    for c in linked:
+        labels[rows[c]] = label[c]
+    return _dense(labels)
 
 
 def _dense(labels: Array) -> Array:

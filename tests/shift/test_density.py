@@ -309,7 +309,7 @@ def test_turning_the_plane_turns_the_means(profile):
 @every_dtype
 @pytest.mark.parametrize("d", [1, 3, 66])
 def test_any_number_of_threads_gives_the_same_bits(profile, dtype, d):
-    problem = make_problem(13, 1100, d, profile, dtype, own=True, weights=True)
+    problem = make_problem(13, 1100, d, profile, dtype, own=d < 64, weights=True)
     means, total = step(*problem.args, weight=problem.weight)
     for n_threads in (2, 3, 7):
         other, other_total = step(*problem.args, weight=problem.weight, n_threads=n_threads)

@@ -167,15 +167,15 @@ def test_a_weight_of_two_is_the_row_twice(profile, run):
 @every_dtype
 @pytest.mark.parametrize("d", [2, 66])
 def test_any_number_of_threads_gives_the_same_bits(profile, dtype, d):
-    problem = make_problem(6, 600, d, profile, dtype, own=True, weights=True)
-    one = climb(problem, max_iter=20)
-    blurred = blur(*problem.args, sample_weight=problem.weight, max_iter=5)
+    problem = make_problem(6, 600, d, profile, dtype, own=d == 2, weights=True)
+    one = climb(problem, max_iter=8)
+    blurred = blur(*problem.args, sample_weight=problem.weight, max_iter=3)
     for n_threads in (2, 3, 7):
-        other = climb(problem, max_iter=20, n_threads=n_threads)
+        other = climb(problem, max_iter=8, n_threads=n_threads)
         np.testing.assert_array_equal(other.ends, one.ends)
         np.testing.assert_array_equal(other.total, one.total)
         assert other.n_iter == one.n_iter
-        other = blur(*problem.args, sample_weight=problem.weight, max_iter=5, n_threads=n_threads)
+        other = blur(*problem.args, sample_weight=problem.weight, max_iter=3, n_threads=n_threads)
         np.testing.assert_array_equal(other.ends, blurred.ends)
 
 

@@ -103,13 +103,14 @@ def _read_text(pd: Any, path: Path, *, header: bool | None, id_column: str | Non
     if header is None:
         _check_header(path, first)
     names = [str(i) for i in range(len(first))] if header is False else first
-    # Ids stay as they are written: 007 is not 7, and NA may be Namibia.
-    converters = {id_column: str.strip} if id_column in names else None
+    # Ids stay as they are written: 007 is not 7, and NA may be Namibia. Text alone would still
+    # be searched for NA, so it travels in a tuple.
+    converters = {id_column: _wrapped} if id_column in names else None
     try:
         with warnings.catch_warnings():
             # pandas only warns when rows are longer than the header, and drops the rest.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
+            frame = pd.read_csv(
                 path,
                 sep=separator,
                 header=None if header is False else 0,
@@ -118,6 +119,7 @@ def _read_text(pd: Any, path: Path, *, header: bool | None, id_column: str | Non
                 converters=converters,
                 encoding="utf-8-sig",
                 low_memory=False,
+                skipinitialspace=True,
             )
     except pd.errors.ParserWarning:
         raise InputError(
@@ -126,12 +128,19 @@ def _read_text(pd: Any, path: Path, *, header: bool | None, id_column: str | Non
         ) from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as a table: {str(error).strip()}") from error
+    if converters is not None:
+        frame[id_column] = pd.Series([text for (text,) in frame[id_column]], dtype=object)
+    return frame
+
+
+def _wrapped(text: str) -> tuple[str]:
+    return (text.strip(),)
 
 
 def _first_line(path: Path, separator: str) -> list[str]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            for cells in csv.reader(file, delimiter=separator):
+            for cells in csv.reader(file, delimiter=separator, skipinitialspace=True):
                 if any(cell.strip() for cell in cells):
                     return cells
     except UnicodeDecodeError:

@@ -1,5 +1,6 @@
 """Scikit-learn estimators: thin classes over links, bandwidth, shift and modes."""
 
+from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
 from linkshift.estimators.mean_shift import MeanShift
 
-__all__ = ["MeanShift"]
+__all__ = ["ConstrainedMeanShift", "MeanShift"]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
@@ -18,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
+from linkshift.estimators._threads import n_threads
 from linkshift.modes import Modes, basin_labels, merge_ends, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, pool_points
@@ -110,7 +110,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
 
     See Also
     --------
-    linkshift.links.Links : must-links and cannot-links.
+    ConstrainedMeanShift : with must-links and cannot-links.
 
     Notes
     -----
@@ -221,8 +221,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
         """
         if links is not None:
             raise ValueError(
-                "MeanShift does not use links. Settle them after clustering with "
-                "linkshift.refine(X, labels, links), or call fit without links."
+                "MeanShift does not use links. Use ConstrainedMeanShift, or settle links after "
+                "clustering with linkshift.refine(X, labels, links)."
             )
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         weight = self._check_weight(sample_weight, data)
@@ -318,7 +318,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
             "max_iter": self.max_iter,
             "tol": self.tol,
             "keep_paths": self.keep_paths,
-            "n_threads": self._n_threads(),
+            "n_threads": n_threads(self.n_jobs),
             "progress": self.progress,
         }
         if self.blurring:
@@ -422,7 +422,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 merge_radius=self.path_merge,
-                n_threads=self._n_threads(),
+                n_threads=n_threads(self.n_jobs),
             )
             labels = basin_labels(ascent.ends, self._modes)
         return self._without_orphans(X, labels)
@@ -456,10 +456,5 @@ class MeanShift(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        with threads(self._n_threads()) as pool:
+        with threads(n_threads(self.n_jobs)) as pool:
             return log_density(self._density, self._density.to_working(data), pool)
-
-    def _n_threads(self) -> int:
-        if self.n_jobs is None:
-            return int(joblib.cpu_count())
-        return int(joblib.effective_n_jobs(self.n_jobs))

@@ -120,9 +120,9 @@ def _count_bits(bits):  # type: ignore[no-untyped-def]
 
 @jit
 def _reach_samples(  # type: ignore[no-untyped-def]
-    kind, position, blocks, box_low, box_high, n, owner, h_slope, h_limit, near, kernel, reached
+    kind, position, blocks, box_low, box_high, owner, h_slope, h_limit, near, kernel, reached
 ):
-    """Samples within the kernel's reach of a position, their kernel value, and whose they are.
+    """Find the samples within the kernel's reach of a position, and their kernel values.
 
     Returns their number; ``reached`` gets a bit for each centre that owns one of them.
     """
@@ -238,7 +238,6 @@ def constrained_sums(  # type: ignore[no-untyped-def]
             sample_blocks,
             sample_low,
             sample_high,
-            n,
             owner,
             h_slope,
             h_limit,

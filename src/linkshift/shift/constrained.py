@@ -197,9 +197,7 @@ def constrained_ascend(
             state = _State(centres, samples, group, fixed, np.ones(n))
             if blurring:
                 counts = np.bincount(group, minlength=len(centres)).astype(np.float64)
-                state = _State(
-                    centres, centres, np.arange(len(centres)), _blocks(centres), counts
-                )
+                state = _State(centres, centres, np.arange(len(centres)), _blocks(centres), counts)
             moved = _step(
                 state,
                 _Links(pairs, multiplicity, levels[pair_level]),
@@ -321,7 +319,7 @@ def _step(
 def _near_lists(
     centres: Array, ends: Array, width: Array, kernel: LinkKernel, pool: threads
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """The centres near each link end: as bit masks with ranks, and as lists with closeness."""
+    """Find the centres near each link end: as bit masks with ranks, and as lists."""
     blocks = _blocks(centres)
     n_ends, n_words = ends.shape[0], blocks.columns.shape[0]
     mask = np.empty((n_ends, n_words), dtype=np.uint64)
@@ -341,9 +339,7 @@ def _near_lists(
 
     def fill(first: int) -> None:
         last = min(first + _LIST_TASK, n_ends)
-        loops.fill_lists(
-            kernel.kind, centres, ends, slope, mask, start, index, value, first, last
-        )
+        loops.fill_lists(kernel.kind, centres, ends, slope, mask, start, index, value, first, last)
 
     pool.map(fill, tasks)
     return mask, rank, start, index, value

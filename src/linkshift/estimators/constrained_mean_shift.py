@@ -1,0 +1,396 @@
+"""Constrained mean shift: cannot-links inside mean shift (Schier et al. 2022), and beyond."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linkshift.bandwidth import grow, pair_range
+from linkshift.estimators._threads import n_threads
+from linkshift.links import Closure, Links
+from linkshift.metrics import link_satisfaction
+from linkshift.modes import merge_close
+from linkshift.refinement import absorb_dust, hold, merge_by_votes, nearest_rows, settle
+from linkshift.shift.constrained import (
+    ConstrainedAscent,
+    LinkKernel,
+    LinkKernelName,
+    constrained_ascend,
+)
+
+__all__ = ["ConstrainedMeanShift"]
+
+Array = NDArray[Any]
+
+
+class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
+    r"""Mean shift under must-links and cannot-links (CMS).
+
+    Every point's centre climbs a density of its own, from which cannot-links take weight,
+
+    .. math::
+
+        t_i \leftarrow \frac{\sum_j k_h(s_j - t_i)\, w_{ij}\, s_j}
+                            {\sum_j k_h(s_j - t_i)\, w_{ij}}, \qquad
+        w_{ij} = \prod_{(x, y)} \bigl(1 - k_{h_c}(t_x - t_i)\, k_{h_c}(t_y - t_j)\bigr),
+
+    while the bandwidth h grows until only links keep centres apart. Neither the bandwidth nor
+    the number of clusters need be known. Afterwards links settle the rest
+    (:func:`linkshift.refine`), unless ``refine=None``, which is the paper's algorithm.
+
+    Parameters
+    ----------
+    kernel : {"truncated_gaussian", "gaussian", "flat"}, default="truncated_gaussian"
+        Kernel k, written :math:`\exp(-\|x\|^2 / h^2)` as in the paper.
+    truncation : float, default=0.2
+        Where the truncated Gaussian is cut: weights up to this are nought.
+    constraint_scale : float, default=0.5
+        The lambda of :math:`h_c = \max\{\epsilon, \min\{h, \lambda \|t_x - t_y\|\}\}`.
+    bandwidth : float or array-like, default=None
+        ``None`` grows h from the smallest nonzero to the largest distance between two points. A
+        number keeps it fixed; an array gives h for each iteration (``max_iter`` is then not
+        used and must stay at its default).
+    schedule : {"linear", "geometric"}, default="linear"
+        How h grows when ``bandwidth`` is None.
+    max_iter : int, default=80
+        Number of iterations.
+    blurring : bool, default=False
+        Whether samples move along with their centres.
+    scale_features : bool, default=True
+        Bring every feature to [0, 1] first, as the paper does. Constant features become 0.
+    refine : {"links", None}, default="links"
+        Settle labels by links and neighbours after the shift.
+    enforce : bool, default=True
+        Make every link hold in ``labels_``: what refinement leaves open is moved to another
+        cluster, if need be to a new one. Links with a confidence below one are never enforced.
+    min_cluster_size : int, default=1
+        Clusters smaller than this are given to their neighbours' clusters, before refinement.
+    n_neighbors : int, default=20
+        Neighbours that have a say in refinement, in absorbing small clusters and in ``predict``.
+    penalty : float, default=2.0
+        Cost of a violated link in refinement.
+    max_pairs : int, default=30000
+        Most cannot-linked pairs of rows that bend the shift. When the closure has more (large
+        must-linked components), each pair of components is represented by an equal share of
+        its pairs, with a warning. Labels honour all links in any case.
+    keep_history : bool, default=False
+        Keep the positions of all iterations in ``history_``.
+    n_jobs : int, default=None
+        Number of threads. ``None`` takes all cores. Labels do not depend on it.
+    progress : callable, default=None
+        Called with (iterations made, iterations) after each iteration.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row.
+    n_clusters_ : int
+        Number of clusters.
+    link_report_ : LinkReport
+        Which links hold.
+    shifted_ : ndarray of shape (n_samples, n_features)
+        Where each row's centre ended, in the units of X.
+    bandwidth_ : ndarray of shape (n_iterations,)
+        Schedule of bandwidths, in scaled units when ``scale_features``.
+    n_iter_ : int
+        Iterations made; fewer than scheduled when nothing could change any more.
+    history_ : list of ndarray of shape (n_samples, n_features)
+        Positions before each iteration and after the last, with ``keep_history=True``.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has names.
+
+    See Also
+    --------
+    MeanShift : without links.
+    linkshift.refine : the refinement alone, after any clustering.
+
+    Notes
+    -----
+    Links of confidence one are closed first: what is must-linked shares its cannot-links.
+    Contradictory links raise; ``links.conflicts()`` explains them, and links with confidences
+    below one may contradict each other. Such links are not closed: a wrong answer would be
+    multiplied. They bend the shift one by one, each by its confidence.
+
+    Without cannot-links the growing bandwidth merges everything into one cluster; a warning
+    says so.
+
+    References
+    ----------
+    Schier, Reinders, Rosenhahn: Constrained Mean Shift Clustering, SDM 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift import ConstrainedMeanShift, Links
+    >>> X = np.array([[0.0], [0.1], [0.2], [0.8], [0.9], [1.0]])
+    >>> links = Links(cannot=[(0, 5)])
+    >>> ConstrainedMeanShift().fit_predict(X, links=links)
+    array([0, 0, 0, 1, 1, 1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions({"truncated_gaussian", "gaussian", "flat"})],
+        "truncation": [Interval(Real, 0, 1, closed="neither")],
+        "constraint_scale": [Interval(Real, 0, None, closed="neither")],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "schedule": [StrOptions({"linear", "geometric"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "blurring": ["boolean"],
+        "scale_features": ["boolean"],
+        "refine": [StrOptions({"links"}), None],
+        "enforce": ["boolean"],
+        "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "max_pairs": [Interval(Integral, 1, None, closed="left")],
+        "keep_history": ["boolean"],
+        "n_jobs": [Integral, None],
+        "progress": [callable, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: LinkKernelName = "truncated_gaussian",
+        truncation: float = 0.2,
+        constraint_scale: float = 0.5,
+        bandwidth: float | ArrayLike | None = None,
+        schedule: Literal["linear", "geometric"] = "linear",
+        max_iter: int = 80,
+        blurring: bool = False,
+        scale_features: bool = True,
+        refine: Literal["links"] | None = "links",
+        enforce: bool = True,
+        min_cluster_size: int = 1,
+        n_neighbors: int = 20,
+        penalty: float = 2.0,
+        max_pairs: int = 30_000,
+        keep_history: bool = False,
+        n_jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.truncation = truncation
+        self.constraint_scale = constraint_scale
+        self.bandwidth = bandwidth
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.blurring = blurring
+        self.scale_features = scale_features
+        self.refine = refine
+        self.enforce = enforce
+        self.min_cluster_size = min_cluster_size
+        self.n_neighbors = n_neighbors
+        self.penalty = penalty
+        self.max_pairs = max_pairs
+        self.keep_history = keep_history
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,  # noqa: ARG002
+        *,
+        links: Links | None = None,
+        partial_labels: ArrayLike | None = None,
+    ) -> ConstrainedMeanShift:
+        """Cluster the rows of X under links.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : ignored
+            For scikit-learn's conventions only; partial labels enter by ``partial_labels``.
+        links : Links, default=None
+            Must-links and cannot-links.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes, -1 where unknown; they become links and join ``links``.
+
+        Returns
+        -------
+        self
+        """
+        data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
+        n = data.shape[0]
+        given = Links.coerce(links).check(n)
+        if partial_labels is not None:
+            given = given + Links.from_labels(partial_labels).check(n)
+        self._set_scaling(data)
+        points = self._scaled(data)
+        closure = self._closure(given, n)
+        cannot, confidence = self._bending_links(given, closure)
+        self.bandwidth_ = self._schedule(points)
+        ascent = constrained_ascend(
+            points,
+            cannot,
+            self.bandwidth_,
+            LinkKernel(self.kernel, self.truncation),
+            scale=self.constraint_scale,
+            confidence=confidence,
+            blurring=self.blurring,
+            keep_history=self.keep_history,
+            n_threads=n_threads(self.n_jobs),
+            progress=self.progress,
+        )
+        self.n_iter_ = max(ascent.n_iter, 1)
+        self.labels_ = self._labels(points, ascent, given, closure)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.link_report_ = link_satisfaction(self.labels_, given)
+        self.shifted_ = self._unscaled(ascent.centres[ascent.group], data.dtype)
+        if self.keep_history:
+            self.history_ = [self._unscaled(t[g], data.dtype) for t, g in ascent.history]
+        self._fit_points = points
+        return self
+
+    def _closure(self, links: Links, n: int) -> Closure:
+        """Close certain links; uncertain ones stay single, so that errors do not multiply."""
+        certain = (links.must_confidence == 1.0).all() and (links.cannot_confidence == 1.0).all()
+        return links.closure(n) if certain else Links().closure(n)
+
+    def _bending_links(self, links: Links, closure: Closure) -> tuple[Array, Array | None]:
+        """Cannot-linked pairs of rows that bend the shift, and their confidence."""
+        if not len(links.cannot):
+            warnings.warn(
+                "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
+                "merges all rows into one cluster. Give cannot-links, a fixed bandwidth, or use "
+                "MeanShift.",
+                stacklevel=3,
+            )
+            return np.empty((0, 2), dtype=np.int64), None
+        if not len(closure.component_cannot):
+            return links.cannot, links.cannot_confidence
+        sizes = closure.sizes
+        n_pairs = sizes[closure.component_cannot].prod(axis=1)
+        if n_pairs.sum() <= self.max_pairs:
+            return closure.cannot_pairs(), None
+        share = max(1, self.max_pairs // len(n_pairs))
+        warnings.warn(
+            f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; "
+            f"{np.minimum(n_pairs, share).sum()} of them, evenly spread, bend the shift (labels "
+            "honour all). Raise max_pairs to use more.",
+            stacklevel=3,
+        )
+        pairs = [
+            self._spread_pairs(closure.members(a), closure.members(b), share)
+            for a, b in closure.component_cannot.tolist()
+        ]
+        return np.concatenate(pairs), None
+
+    @staticmethod
+    def _spread_pairs(one: Array, other: Array, share: int) -> Array:
+        """At most ``share`` pairs between two components, evenly spread over both."""
+        n = min(share, len(one) * len(other))
+        pick = np.linspace(0, len(one) * len(other) - 1, n).astype(np.int64)
+        # Stepping through both at once, not through one for each of the other.
+        a, b = np.divmod(pick, len(other))
+        return np.stack([one[a], other[(b + a) % len(other)]], axis=1)
+
+    def _schedule(self, points: Array) -> Array:
+        if self.bandwidth is None:
+            return grow(*pair_range(points), self.max_iter, self.schedule)
+        if self.schedule != "linear":
+            raise ValueError("schedule says how the bandwidth grows; it needs bandwidth=None.")
+        if np.ndim(self.bandwidth) == 0:
+            return np.full(self.max_iter, float(self.bandwidth))  # type: ignore[arg-type]
+        bandwidths = np.asarray(self.bandwidth, dtype=np.float64)
+        if self.max_iter != 80:
+            raise ValueError("An array of bandwidths says how many iterations; drop max_iter.")
+        if bandwidths.ndim != 1 or not len(bandwidths) or not (bandwidths > 0).all():
+            raise ValueError("bandwidth must be a positive number or a 1-D array of such.")
+        return bandwidths
+
+    def _labels(
+        self, points: Array, ascent: ConstrainedAscent, links: Links, closure: Closure
+    ) -> Array:
+        """From end positions to labels: merge what is close, then let links settle."""
+        apart = None
+        if self.enforce and len(closure.component_cannot):
+            apart = _between(ascent.group, closure)
+        # The paper's threshold: kernel value above 0.99 at the last bandwidth.
+        radius = float(self.bandwidth_[-1]) * np.sqrt(-np.log(0.99))
+        labels = merge_close(ascent.centres, radius, apart)[ascent.group]
+        neighbours = nearest_rows(points, self.n_neighbors)
+        labels = absorb_dust(labels, neighbours, self.min_cluster_size)
+        if self.refine == "links" and len(links):
+            labels = merge_by_votes(labels, links)
+            labels = settle(labels, links, neighbours, penalty=self.penalty)
+        if self.enforce:
+            labels = hold(labels, closure, neighbours)
+        return labels
+
+    def _set_scaling(self, X: Array) -> None:
+        low = X.min(axis=0).astype(np.float64)
+        span = np.ptp(X, axis=0).astype(np.float64)
+        if not self.scale_features:
+            low, span = np.zeros_like(low), np.ones_like(span)
+        span[span == 0] = 1.0
+        self._low, self._span = low, span
+
+    def _scaled(self, X: Array) -> Array:
+        return (X.astype(np.float64) - self._low) / self._span
+
+    def _unscaled(self, points: Array, dtype: np.dtype[Any]) -> Array:
+        return (points * self._span + self._low).astype(dtype)
+
+    def predict(self, X: ArrayLike) -> Array:
+        r"""Cluster of each row, by a vote of the nearest training rows.
+
+        Each of the ``n_neighbors`` nearest training rows votes with
+        :math:`\exp(-(r / r_k)^2)`, r being its distance and r_k that of the farthest of
+        them. A row that coincides with a training row gets that row's label, so that training
+        rows get ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        k = min(self.n_neighbors, self._fit_points.shape[0])
+        index = NearestNeighbors(n_neighbors=k).fit(self._fit_points)
+        distance, rows = index.kneighbors(self._scaled(data))
+        farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
+        vote = np.exp(-((distance / farthest) ** 2))
+        votes = np.zeros((data.shape[0], self.n_clusters_))
+        for column in range(k):
+            np.add.at(
+                votes, (np.arange(len(votes)), self.labels_[rows[:, column]]), vote[:, column]
+            )
+        labels = votes.argmax(axis=1)
+        twin = distance[:, 0] == 0
+        labels[twin] = self.labels_[rows[twin, 0]]
+        return labels.astype(np.int64)
+
+
+def _between(group: Array, closure: Closure) -> Array:
+    """Pairs of centres with a closed cannot-link between their rows."""
+    cannot = closure.component_cannot
+    order = np.argsort(closure.component, kind="stable")
+    start = np.concatenate([[0], np.cumsum(closure.sizes)])
+    groups_of = {
+        c: np.unique(group[order[start[c] : start[c + 1]]]) for c in np.unique(cannot).tolist()
+    }
+    pairs = [
+        np.stack(np.meshgrid(groups_of[a], groups_of[b]), axis=-1).reshape(-1, 2)
+        for a, b in cannot.tolist()
+    ]
+    return np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)

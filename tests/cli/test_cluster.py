@@ -1,0 +1,285 @@
+"""`linkshift cluster`: what comes out, and that every option has its effect."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linkshift import Links, MeanShift, refine
+from linkshift.cli import _clustering
+from linkshift.cli._methods import METHODS, Method, Outcome
+
+
+def table(text):
+    return pd.read_csv(io.StringIO(text), dtype={"id": str})
+
+
+def partition(labels):
+    return {frozenset(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
+
+
+THREE = {frozenset(range(0, 12)), frozenset(range(12, 24)), frozenset(range(24, 36))}
+TWO = {frozenset(range(0, 24)), frozenset(range(24, 36))}
+
+
+def test_labels_go_to_stdout_by_row(run, data, groups):
+    out = table(run("cluster", data).stdout)
+    assert list(out.columns) == ["row", "label"]
+    assert out["row"].tolist() == list(range(36))
+    assert np.array_equal(out["label"], MeanShift().fit(groups).labels_)
+    assert partition(out["label"].to_numpy()) == THREE
+
+
+def test_ids_are_written_as_they_are(run, data):
+    out = table(run("cluster", data, "--id-column", "name").stdout)
+    assert list(out.columns) == ["id", "label"]
+    assert out["id"].tolist() == [f"s{i:02d}" for i in range(36)]
+
+
+def test_stderr_tells_columns_scale_method_and_sizes(run, data):
+    err = run("cluster", data).stderr
+    assert "36 rows, 2 columns used: x, y. Left out: name (text)." in err
+    assert "Scale: none" in err
+    assert "Mean shift with the flat kernel, bandwidth" in err
+    assert "3 clusters, sizes 12, 12, 12." in err
+    assert "refine" not in err
+
+
+def test_quiet_says_nothing(run, data):
+    assert run("cluster", data, "--quiet").stderr == ""
+
+
+def test_columns(run, data):
+    result = run("cluster", data, "--columns", "y")
+    assert "1 column used: y. Left out: name (text), x (number)." in result.stderr
+    assert partition(table(result.stdout)["label"].to_numpy()) == {
+        frozenset(range(0, 24)),
+        frozenset(range(24, 36)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "model"),
+    [
+        (["--bandwidth", "0.7"], MeanShift(bandwidth=0.7)),
+        (["--kernel", "gaussian"], MeanShift(kernel="gaussian")),
+        (["--n-neighbors", "5"], MeanShift(n_neighbors=5)),
+        (["--threads", "1", "--bandwidth", "0.2"], MeanShift(n_jobs=1, bandwidth=0.2)),
+    ],
+)
+def test_options_reach_the_estimator(run, data, groups, options, model):
+    out = json.loads(run("cluster", data, "--json", *options).stdout)
+    model.fit(groups)
+    assert out["labels"] == model.labels_.tolist()
+    assert np.allclose(out["bandwidth"], model.bandwidth_)
+
+
+def test_threads_are_passed_on(run, data, monkeypatch):
+    seen = []
+
+    def spy(X, links, options, progress):
+        seen.append(options)
+        return Outcome(np.zeros(len(X), dtype=int), None, None, "Spied.")
+
+    # METHODS is looked up by name when the command runs.
+    monkeypatch.setitem(
+        METHODS, "mean-shift", Method("mean-shift", "", frozenset({"threads"}), spy)
+    )
+    run("cluster", data, "--threads", 3)
+    assert seen[0].threads == 3
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax"])
+def test_scale(run, here, groups, scale):
+    wide = groups * (1, 1000)
+    np.save("data.npy", wide)
+    if scale == "standard":
+        X = (wide - wide.mean(axis=0)) / wide.std(axis=0)
+    else:
+        X = (wide - wide.min(axis=0)) / np.ptp(wide, axis=0)
+    result = run("cluster", "data.npy", "--scale", scale, "--json")
+    model = MeanShift().fit(X)
+    out = json.loads(result.stdout)
+    assert out["labels"] == model.labels_.tolist()
+    assert out["bandwidth"] == pytest.approx(model.bandwidth_)
+    assert out["scale"] == scale
+    assert f"Scale: {scale}" in result.stderr
+
+
+def test_a_constant_column_survives_scaling(run, here, groups):
+    np.save("data.npy", np.column_stack([groups, np.full(36, 7.0)]))
+    out = json.loads(run("cluster", "data.npy", "--scale", "standard", "--json").stdout)
+    assert out["n_clusters"] == 3
+
+
+def test_unlike_spreads_get_advice(run, here, groups):
+    np.save("data.npy", groups * (1, 1000))
+    assert "--scale standard lets both count" in run("cluster", "data.npy").stderr
+
+
+@pytest.mark.parametrize(("bandwidth", "advice"), [(50, "smaller"), (0.s01, "larger")])
+def test_a_useless_bandwidth_gets_advice(run, data, bandwidth, advice):
+    assert f"take a {advice} --bandwidth" in run("cluster", data, "--bandwidth", bandwidth).stderr
+
+
+# --- links --------------------------------------------------------------------------------------
+
+
+def test_links_by_row_are_settled(run, data, groups, links):
+    file = links("0,12,must", "0,30,cannot")
+    result = run("cluster", data, "--links", file)
+    labels = table(result.stdout)["label"].to_numpy()
+    known = Links(must=[(0, 12)], cannot=[(0, 30)])
+    assert np.array_equal(labels, refine(groups, MeanShift().fit(groups).labels_, known))
+    assert partition(labels) == TWO
+    assert "then refine settled 2 links (3 clusters before, 2 after)" in result.stderr
+    assert "Links kept: 1 of 1 must, 1 of 1 cannot." in result.stderr
+
+
+def test_links_by_id(run, data, links):
+    file = links("s00,s12,must", "s00,s30,cannot")
+    out = table(run("cluster", data, "--links", file, "--id-column", "name").stdout)
+    assert partition(out["label"].to_numpy()) == TWO
+
+
+def test_links_by_id_follow_the_rows(run, here, frame, links):
+    """Shuffled rows, same links: the ids find them."""
+    frame.sample(frac=1, random_state=1).to_csv("data.csv", index=False)
+    file = links("s00,s12,must")
+    out = table(run("cluster", "data.csv", "--links", file, "--id-column", "name").stdout)
+    labels = out.set_index("id").sort_index()["label"].to_numpy()
+    assert partition(labels) == TWO
+
+
+def test_ids_in_json_are_found_by_their_text(run, here, frame):
+    frame["name"] = range(100, 136)
+    frame.to_csv("data.csv", index=False)
+    frame.to_parquet("data.parquet")
+    Links(must=[(100, 112)], ids=None, must_confidence=0.9).to_json("rows.json")
+    text = (here / "rows.json").read_text().replace('"row"', '"id"')
+    (here / "links.json").write_text(text)
+    for file in ("data.csv", "data.parquet"):
+        out = table(run("cluster", file, "--links", "links.json", "--id-column", "name").stdout)
+        assert partition(out["label"].to_numpy()) == TWO
+
+
+def test_links_in_json_by_row(run, data):
+    Links(must=[(0, 12)]).to_json("links.json")
+    out = table(run("cluster", data, "--links", "links.json").stdout)
+    assert partition(out["label"].to_numpy()) == TWO
+
+
+def test_label_column_becomes_links(run, here, frame):
+    frame["known"] = ""
+    frame.loc[[0, 12], "known"] = "a"
+    frame.loc[30, "known"] = "b"
+    frame.loc[5, "known"] = "-1"
+    frame.to_csv("data.csv", index=False)
+    out = json.loads(run("cluster", "data.csv", "--label-column", "known", "--json").stdout)
+    assert out["columns"] == ["x", "y"]
+    assert out["links"]["n_must"] == 1
+    assert out["links"]["n_cannot"] == 1
+    assert partition(np.array(out["labels"])) == TWO
+
+
+def test_numeric_labels_are_no_feature(run, here, frame):
+    frame["known"] = -1
+    frame.loc[[0, 12], "known"] = 4
+    frame.to_csv("data.csv", index=False)
+    out = json.loads(run("cluster", "data.csv", "--label-column", "known", "--json").stdout)
+    assert out["columns"] == ["x", "y"]
+    assert out["links"]["n_must"] == 1
+
+
+def test_links_and_labels_add_up(run, here, frame, links):
+    frame["known"] = [1.0, *[np.nan] * 11, 1.0, *[np.nan] * 23]
+    frame.to_csv("data.csv", index=False)
+    args = ("--links", links("0,30,cannot"), "--label-column", "known", "--json")
+    result = run("cluster", "data.csv", *args)
+    out = json.loads(result.stdout)
+    assert (out["links"]["n_must"], out["links"]["n_cannot"]) == (1, 1)
+    assert "from links.csv and the labels in 'known'" in result.stderr
+
+
+def test_labels_that_say_nothing_get_a_warning(run, here, frame):
+    frame["known"] = -1
+    frame.to_csv("data.csv", index=False)
+    err = run("cluster", "data.csv", "--label-column", "known").stderr
+    assert "Warning: --label-column known says nothing" in err
+
+
+def test_ids_given_as_labels_get_a_warning(run, data):
+    assert "Is it rather the --id-column?" in run("cluster", data, "--label-column", "name").stderr
+
+
+def test_contradictions_warn_and_go_on(run, data, links):
+    file = links("s00,s12,must", "s12,s13,must", "s00,s13,cannot")
+    result = run("cluster", data, "--links", file, "--id-column", "name", "--json", "--quiet")
+    assert "Warning: the links contradict each other in 1 place" in result.stderr
+    assert "cannot-link ('s00', 's13') against must-links 's00' - 's12' - 's13'" in result.stderr
+    assert "linkshift links check links.csv" in result.stderr
+    out = json.loads(result.stdout)["links"]
+    assert out["n_conflicts"] == 1
+    assert len(out["violated_must"]) + len(out["violated_cannot"]) >= 1
+
+
+# --- JSON, pictures -----------------------------------------------------------------------------
+
+
+def test_json_is_one_object(run, data, links):
+    result = run("cluster", data, "--json", "--id-column", "name", "--links", links("s00,s12,must"))
+    out = json.loads(result.stdout)
+    assert out["n_samples"] == 36
+    assert out["n_clusters"] == len(out["sizes"]) == 2
+    assert sorted(out["sizes"]) == [12, 24]
+    assert out["method"] == "mean-shift"
+    assert out["seconds"] > 0
+    assert {"linkshift", "python", "numpy", "scikit-learn"} <= set(out["versions"])
+    assert out["links"]["must_kept"] == 1
+    assert out["ids"][:2] == ["s00", "s01"]
+    assert len(out["labels"]) == 36
+
+
+def test_json_without_links(run, data):
+    out = json.loads(run("cluster", data, "--json").stdout)
+    assert out["links"] is None
+    assert "ids" not in out
+
+
+def test_json_and_output_together(run, data):
+    result = run("cluster", data, "--json", "-o", "out.csv")
+    assert json.loads(result.stdout)["labels"] == pd.read_csv("out.csv")["label"].tolist()
+
+
+def test_noise_is_counted_apart(run, data, monkeypatch):
+    def noisy(X, links, options, progress):
+        return Outcome(np.where(np.arange(len(X)) < 6, -1, 0), None, None, "Half of it.")
+
+    monkeypatch.setitem(METHODS, "mean-shift", Method("mean-shift", "", frozenset(), noisy))
+    result = run("cluster", data, "--json")
+    out = json.loads(result.stdout)
+    assert (out["n_clusters"], out["n_noise"], out["sizes"]) == (1, 6, [30])
+    assert "noise 6" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_plot(run, data, here, links, suffix):
+    name = f"picture{suffix}"
+    run("cluster", data, "--plot", name, "--scale", "standard")
+    assert (here / name).stat().st_size > 1000
+    run("cluster", data, "--plot", name, "--links", links("0,12,must"))
+    assert sorted(path.name for path in here.iterdir()) == ["data.csv", "links.csv", name]
+
+
+def test_modes_are_drawn_in_the_units_of_the_data(run, here, groups, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(
+        _clustering._write, "write_picture", lambda path, X, labels, **extras: drawn.update(extras)
+    )
+    np.save("data.npy", groups * (1, 1000) + 50)
+    run("cluster", "data.npy", "--scale", "standard", "--plot", "p.png")
+    found = (drawn["modes"] - 50) / (1, 1000)
+    found = found[np.lexsort(found.round().T)]
+    assert np.allclose(found, [(0, 0), (5, 0), (0, 5)], atol=0.3)

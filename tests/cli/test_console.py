@@ -1,0 +1,79 @@
+"""Words for people: lists, numbers, guesses, progress, warnings."""
+
+import io
+import sys
+import warnings
+
+import pytest
+import typer
+
+from linkshift.cli._console import (
+    Console,
+    InputError,
+    counted,
+    exit_codes,
+    hint,
+    listed,
+    shown_rows,
+)
+
+
+def test_lists_are_shortened_in_the_middle():
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(range(100), 4) == "0, 1, 2, ..., 99"
+
+
+def test_numbers_and_nouns():
+    assert counted(1, "row") == "1 row"
+    assert counted(2000, "row") == "2,000 rows"
+
+
+def test_rows():
+    assert shown_rows([3]) == "row 3"
+    assert shown_rows(list(range(7))) == "rows 0, 1, 2, 3, 4 and 2 more"
+
+
+def test_hints_ignore_case_and_stay_silent_when_far():
+    assert hint("WIDTH", ["width", "height"]) == " Did you mean 'width'?"
+    assert hint("q", ["width"]) == ""
+
+
+def test_progress_is_only_for_terminals(monkeypatch):
+    with Console().progress("Working") as progress:
+        assert progress is None
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with Console(quiet=True).progress("Working") as progress:
+        assert progress is None
+    with Console().progress("Working") as progress:
+        progress(1, 4)
+        progress(4, 4)
+    assert "Working" in terminal.getvalue()
+    assert "time left" in terminal.getvalue()
+
+
+def test_warnings_become_lines(capsys):
+    with Console(quiet=True).warnings():
+        for _ in range(3):
+            warnings.warn("mind the gap", UserWarning, stacklevel=1)
+    captured = capsys.readouterr()
+    assert captured.err == "Warning: mind the gap\n"
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(("error", "code"), [(InputError("no"), 2), (KeyboardInterrupt(), 130)])
+def test_exit_codes(error, code):
+    with pytest.raises(typer.Exit) as caught, exit_codes():
+        raise error
+    assert caught.value.exit_code == code
+
+
+def test_the_unexpected_is_not_hidden():
+    with pytest.raises(ZeroDivisionError), exit_codes():
+        raise ZeroDivisionError

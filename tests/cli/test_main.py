@@ -1,0 +1,91 @@
+"""The command as people call it, in a process of its own."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import linkshift
+
+
+def call(*args, cwd=None, start=("-m", "linkshift.cli")):
+    return subprocess.run(
+        [sys.executable, *start, *args], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("args", [["--help"], ["-h"], ["cluster", "--help"], ["links", "-h"]])
+def test_help(args):
+    done = call(*args)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: linkshift")
+    assert done.stderr == ""
+
+
+def test_version():
+    assert call("--version").stdout == f"linkshift {linkshift.__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from linkshift.cli import main\n"
+        "sys.argv = ['linkshift', 'cluster', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'pandas', 'sklearn', 'scipy', 'numba', 'rich.progress'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    assert call(start=("-c", code)).stderr == "[]\n"
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_without_the_extra(missing):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from linkshift.cli import main\nsys.argv = ['linkshift', 'cluster', 'x.csv']\nmain()"
+    )
+    done = call(start=("-c", code))
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert done.returncode == 2
+    if missing == "typer":
+        assert 'pip install "linkshift[cli]"' in done.stderr
+
+
+def test_stdout_is_pure_data(here, data):
+    done = call("cluster", data, cwd=here)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "row,label"
+    assert [int(line.split(",")[0]) for line in lines[1:]] == list(range(36))
+    assert "3 clusters" in done.stderr
+
+
+def test_json_is_pure_data(here, data):
+    done = call("cluster", data, "--json", cwd=here)
+    assert json.loads(done.stdout)["n_clusters"] == 3
+
+
+def test_mistakes_leave_with_2(here):
+    done = call("cluster", "no.csv", cwd=here)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: no.csv does not exist.\n"
+
+
+def test_conflicts_leave_with_1(here, links):
+    done = call("links", "check", links("0,1,must", "0,1,cannot"), cwd=here)
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_a_bug_leaves_with_1_and_its_trace(here, data):
+    code = (
+        "import sys\n"
+        "from linkshift.cli import _clustering, main\n"
+        "_clustering._summarise = None\n"
+        f"sys.argv = ['linkshift', 'cluster', {data!r}]\nmain()"
+    )
+    done = call(start=("-c", code), cwd=here)
+    assert done.returncode == 1
+    assert "TypeError" in done.stderr

@@ -1,0 +1,59 @@
+"""The registry: entries fit, and no method is given what it would ignore."""
+
+from dataclasses import fields
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from linkshift.cli._console import InputError
+from linkshift.cli._methods import (
+    KERNELS,
+    METHODS,
+    Method,
+    Options,
+    Outcome,
+    check_options,
+)
+from linkshift.links import Links
+from linkshift.profiles import ProfileName
+
+
+def test_kernels_are_those_of_the_library():
+    assert get_args(ProfileName) == KERNELS
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_entries(method, groups):
+    assert METHODS[method.name] is method
+    assert method.help
+    assert method.uses <= {field.name for field in fields(Options)}
+    for links in (None, Links(must=[(0, 12)])):
+        steps = []
+        outcome = method.run(groups, links, Options(), lambda *step, to=steps: to.append(step))
+        assert outcome.labels.shape == (36,)
+        assert outcome.done.endswith(".")
+        assert steps
+        assert steps[-1][0] == steps[-1][1]
+
+
+def nothing(X, links, options, progress):
+    return Outcome(np.zeros(len(X)), None, None, "Nothing.")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("bandwidth", 1.0), ("kernel", "flat"), ("n_neighbors", 3), ("threads", 1)],
+)
+def test_an_option_without_effect_is_refused(name, value):
+    method = Method("still", "does nothing", frozenset(), nothing)
+    with pytest.raises(InputError, match=f"--{name.replace('_', '-')} has no meaning with"):
+        check_options(method, Options(**{name: value}))
+    check_options(Method("still", "", frozenset({name}), nothing), Options(**{name: value}))
+
+
+def test_a_new_method_is_one_entry(run, data, monkeypatch):
+    monkeypatch.setitem(METHODS, "mean-shift", Method("mean-shift", "", frozenset(), nothing))
+    result = run("cluster", data)
+    assert "Nothing." in result.stderr
+    assert "1 cluster, size 36." in result.stderr

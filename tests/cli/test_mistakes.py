@@ -1,0 +1,305 @@
+"""What new users get wrong: a message that says what to do, exit code 2, no traceback."""
+
+import builtins
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def test_wrong_path_suggests_the_right_one(refused, data):
+    assert "dta.csv does not exist. Did you mean 'data.csv'?" in refused("cluster", "dta.csv")
+
+
+def test_wrong_folder(refused, here):
+    assert "neither does the folder no" in refused("cluster", "no/data.csv")
+
+
+def test_a_folder_as_data(refused, here):
+    (here / "d.csv").mkdir()
+    assert "is a folder; give a file" in refused("cluster", "d.csv")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "meant"),
+    [
+        ("--kernel", "gausian", "gaussian"),
+        ("--scale", "Standard", "standard"),
+        ("--method", "meanshift", "mean-shift"),
+    ],
+)
+def test_misspelled_value(refused, data, option, value, meant):
+    message = refused("cluster", data, option, value)
+    assert option in message
+    assert f"Did you mean '{meant}'?" in message
+
+
+def test_misspelled_option(refused, data):
+    assert "--columns" in refused("cluster", data, "--colums", "x")
+
+
+def test_no_data(refused):
+    assert "DATA" in refused("cluster")
+
+
+def test_only_text_columns(refused, here, frame):
+    frame[["name"]].assign(day="monday").drop(columns="name").to_csv("t.csv", index=False)
+    message = refused("cluster", "t.csv")
+    assert "no numeric columns to cluster. Its columns: day (text)." in message
+
+
+def test_only_reserved_columns(refused, here, frame):
+    frame[["x"]].to_csv("t.csv", index=False)
+    assert "Not counted: x" in refused("cluster", "t.csv", "--id-column", "x")
+
+
+def test_text_column_by_name(refused, here, frame):
+    frame.loc[3, "x"] = np.nan
+    frame["x"] = frame["x"].astype(object).where(frame.index != 7, "oops")
+    frame.to_csv("t.csv", index=False)
+    message = refused("cluster", "t.csv", "--columns", "x,y")
+    assert "column 'x' is not numeric: row 7 has 'oops'" in message
+
+
+def test_a_typo_in_a_column_of_numbers_is_pointed_out(run, here, frame):
+    frame["x"] = frame["x"].astype(object).where(frame.index != 7, "oops")
+    frame.to_csv("t.csv", index=False)
+    err = run("cluster", "t.csv").stderr
+    assert "column 'x' is left out because not all of it is numbers: row 7 has 'oops'" in err
+    assert "'name'" not in err
+
+
+def test_missing_cells(refused, here, frame):
+    frame.loc[[2, 3, 5, 7, 11, 13, 17], "x"] = np.nan
+    frame["z"] = 1.0
+    frame.loc[4, "z"] = np.inf
+    frame.to_csv("t.csv", index=False)
+    message = refused("cluster", "t.csv")
+    assert "x: missing in rows 2, 3, 5, 7, 11 and 2 more" in message
+    assert "z: infinite in row 4" in message
+    assert "--columns y." in message
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet"])
+def test_missing_cells_in_other_formats(refused, here, frame, kind):
+    frame.loc[2, "x"] = np.nan
+    if kind == "npy":
+        np.save("t.npy", frame[["x", "y"]].to_numpy())
+    else:
+        frame.to_parquet("t.parquet")
+    assert "missing in row 2" in refused("cluster", f"t.{kind}")
+
+
+def test_unknown_column(refused, data):
+    message = refused("cluster", data, "--columns", "x,Y")
+    assert "has no column 'Y'. Did you mean 'y'? Its columns: name, x, y." in message
+    assert "--id-column: data.csv has no column" in refused("cluster", data, "--id-column", "nam")
+    assert "--label-column: data.csv has no" in refused("cluster", data, "--label-column", "q")
+
+
+def test_columns_twice_empty_or_taken(refused, data):
+    assert "twice" in refused("cluster", data, "--columns", "x,x")
+    assert "--columns is empty" in refused("cluster", data, "--columns", ",")
+    message = refused("cluster", data, "--columns", "x,name", "--id-column", "name")
+    assert "holds ids or labels" in message
+    message = refused("cluster", data, "--id-column", "name", "--label-column", "name")
+    assert "both name 'name'" in message
+
+
+def test_no_header(refused, run, here, groups):
+    pd.DataFrame(groups).to_csv("t.csv", index=False, header=False)
+    message = refused("cluster", "t.csv")
+    assert "all numbers" in message
+    assert "--no-header" in message
+    assert len(run("cluster", "t.csv", "--no-header").stdout.splitlines()) == 37
+    # 36 rows with the first as names: 35 rows and the header of the output.
+    assert len(run("cluster", "t.csv", "--header").stdout.splitlines()) == 36
+
+
+def test_header_is_for_text(refused, here, groups):
+    np.save("t.npy", groups)
+    assert "--no-header are for .csv" in refused("cluster", "t.npy", "--no-header")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("t.csv", "a;b\n1,5;2\n", "separated by semicolons"),
+        ("t.csv", "a\tb\n1\t2\n", "rename it to end in .tsv"),
+        ("t.tsv", "a,b\n1,2\n", "rename it to end in .csv"),
+        ("t.csv", "", "is empty"),
+        ("t.csv", "a,b\n", "has no rows"),
+        ("t.csv", "a,b\n1,2,3\n4,5,6\n", "more cells than its first line, which has 2"),
+        ("t.csv", "a,b\n1,2\n4,5,6\n", "line 3"),
+        ("t.parquet", "no", "cannot be read as Parquet"),
+        ("t.npy", "no", "cannot be read"),
+        ("t.npz", "no", "cannot be read"),
+        ("t.xlsx", "no", "Convert it to one of .csv, .tsv, .parquet, .npz, .npy"),
+    ],
+)
+def test_files_that_are_not_what_they_seem(refused, here, name, text, told):
+    (here / name).write_text(text)
+    assert told in refused("cluster", name)
+
+
+def test_text_in_another_encoding(refused, here):
+    (here / "t.csv").write_bytes("größe,y\n1,2\n".encode("latin-1"))
+    assert "Save it as UTF-8" in refused("cluster", "t.csv")
+
+
+def test_a_counter_among_the_columns_gets_a_warning(run, here, frame):
+    frame.to_csv("t.csv")
+    err = run("cluster", "t.csv").stderr
+    assert "column 'Unnamed: 0' only counts the rows" in err
+    assert '--id-column "Unnamed: 0"' in err
+
+
+def test_ids_missing_or_twice(refused, here, frame):
+    frame.assign(name=["", *frame["name"][1:]]).to_csv("t.csv", index=False)
+    assert "no id in row 0" in refused("cluster", "t.csv", "--id-column", "name")
+    frame.assign(name=["s01", *frame["name"][1:]]).to_csv("t.csv", index=False)
+    message = refused("cluster", "t.csv", "--id-column", "name")
+    assert "rows 0 and 1 have the same id, 's01'" in message
+
+
+def test_measurements_as_labels(refused, data):
+    message = refused("cluster", data, "--label-column", "x")
+    assert "Labels are names or whole numbers" in message
+
+
+# --- links --------------------------------------------------------------------------------------
+
+
+def test_link_to_a_missing_row(refused, data, links):
+    message = refused("cluster", data, "--links", links("0,1,must", "0,400,cannot"))
+    assert "links.csv, line 3" in message
+    assert "(0, 400): row 400 is out of range for 36 samples" in message
+    assert "take(" not in message
+
+
+def test_link_to_a_missing_id(refused, data, links):
+    message = refused("cluster", data, "--links", links("s00,zoe,must"), "--id-column", "name")
+    assert "links.csv, line 2" in message
+    assert "'zoe' is not among the 36 sample ids" in message
+    assert "resolve(" not in message
+
+
+def test_ids_without_id_column(refused, data, links):
+    message = refused("cluster", data, "--links", links("ann,bob,must"))
+    assert "such as 'ann'" in message
+    assert "--id-column NAME" in message
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["0,1,maybe"], "kind must be 'must' or 'cannot', got 'maybe'"),
+        (["0,0,must"], "cannot be linked with itself"),
+        (["0,1,must", "1,0,must"], "is the same pair as must-link 0; remove one."),
+        (["0,1"], "expected 3 columns"),
+        (["-1,1,must"], "must not be negative"),
+    ],
+)
+def test_bad_links(refused, data, links, lines, told):
+    assert told in refused("cluster", data, "--links", links(*lines))
+
+
+def test_links_in_another_format(refused, data, here):
+    (here / "links.txt").write_text("0 1 must")
+    assert "read from .csv or .json" in refused("cluster", data, "--links", "links.txt")
+    (here / "links.json").write_text("[]")
+    assert "does not hold links" in refused("cluster", data, "--links", "links.json")
+    assert "lnks.csv does not exist" in refused("cluster", data, "--links", "lnks.csv")
+
+
+def test_links_for_more_rows(refused, data, here):
+    from linkshift import Links
+
+    Links(must=[(0, 1)], n_samples=100).to_json("links.json")
+    message = refused("cluster", data, "--links", "links.json")
+    assert "the links are for 100 samples, but the data have 36." in message
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bandwidth", ["0", "-1", "nan", "inf"])
+def test_bandwidth_must_be_positive(refused, data, bandwidth):
+    message = refused("cluster", data, "--bandwidth", bandwidth)
+    assert "--bandwidth must be more than 0" in message
+    assert "Leave it out to take it from the data" in message
+
+
+def test_bandwidth_must_be_a_number(refused, data):
+    assert "'--bandwidth'" in refused("cluster", data, "--bandwidth", "wide")
+
+
+def test_neighbours(refused, data):
+    assert "at least 1" in refused("cluster", data, "--n-neighbors", "0")
+    assert "only 35 others" in refused("cluster", data, "--n-neighbors", "36")
+    message = refused("cluster", data, "--n-neighbors", "3", "--bandwidth", "1")
+    assert "give one of them" in message
+
+
+def test_threads(refused, data):
+    assert "--threads" in refused("cluster", data, "--threads", "0")
+
+
+# --- output -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--output", "--plot"])
+def test_output(refused, data, here, option):
+    suffix = ".csv" if option == "--output" else ".png"
+    message = refused("cluster", data, option, f"no/out{suffix}")
+    assert "the folder no does not exist. Create it first: mkdir -p no" in message
+    assert not (here / "no").exists()
+    assert "unknown suffix '.xls'. Use one of" in refused("cluster", data, option, "out.xls")
+    assert "unknown suffix ''" in refused("cluster", data, option, "out")
+    (here / f"folder{suffix}").mkdir()
+    assert "is a folder" in refused("cluster", data, option, f"folder{suffix}")
+
+
+def test_output_over_input(refused, data, here, links):
+    before = (here / data).read_bytes()
+    assert "would overwrite data.csv" in refused("cluster", data, "-o", here / data)
+    file = links("0,1,must")
+    assert "overwrite links.csv" in refused("cluster", data, "--links", file, "-o", file)
+    assert (here / data).read_bytes() == before
+
+
+# --- extras -------------------------------------------------------------------------------------
+
+
+def test_without_pandas(refused, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert 'pip install "linkshift[cli]"' in refused("cluster", data)
+
+
+def test_without_pandas_arrays_still_work(run, here, groups):
+    """Through a fresh import: nothing that npy files need may ask for pandas by name."""
+    np.save("t.npy", groups)
+    true_import = builtins.__import__
+    asked = []
+
+    def spy(name, globals=None, *args, **kwargs):
+        if name == "pandas" and (globals or {}).get("__name__", "").startswith("linkshift.cli"):
+            asked.append(globals["__name__"])
+        return true_import(name, globals, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtins, "__import__", spy)
+        run("cluster", "t.npy", "-o", "out.npz")
+    assert asked == []
+
+
+def test_without_pyarrow(refused, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    message = refused("cluster", data, "-o", "out.parquet")
+    assert 'pip install "linkshift[cli]"' in message
+
+
+def test_without_matplotlib(refused, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert 'pip install "linkshift[plot]"' in refused("cluster", data, "--plot", "p.png")

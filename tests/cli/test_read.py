@@ -1,0 +1,156 @@
+"""Every format gives the same numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linkshift.cli._console import Console, InputError
+from linkshift.cli._read import features, partial_labels, read_table, sample_ids
+
+
+def read(path, columns=None, reserved=(), **options):
+    return features(
+        read_table(path, **options), Console(quiet=True), columns=columns, reserved=reserved
+    )
+
+
+def write(frame, path):
+    X = frame[["x", "y"]].to_numpy()
+    writers = {
+        ".csv": lambda: frame.to_csv(path, index=False),
+        ".tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        ".parquet": lambda: frame.to_parquet(path),
+        ".npy": lambda: np.save(path, X),
+        ".npz": lambda: np.savez(path, X=X, other=np.zeros((2, 2)), name=frame["name"].to_list()),
+    }
+    writers[path.suffix]()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".npy", ".npz"])
+def test_formats_agree(tmp_path, frame, suffix):
+    path = tmp_path / f"data{suffix}"
+    write(frame, path)
+    found = read(path)
+    assert np.array_equal(found.X, frame[["x", "y"]].to_numpy())
+    assert found.X.dtype == np.float64
+    assert len(found.names) == 2
+
+
+def test_suffix_in_capitals(tmp_path, frame):
+    frame.to_csv(tmp_path / "DATA.CSV", index=False)
+    assert read(tmp_path / "DATA.CSV").names == ("x", "y")
+
+
+def test_float32_stays(tmp_path, frame, groups):
+    np.save(tmp_path / "a.npy", groups.astype(np.float32))
+    assert read(tmp_path / "a.npy").X.dtype == np.float32
+    small = frame.astype({"x": "float32", "y": "float32"})
+    small.to_parquet(tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet").X.dtype == np.float32
+    small.astype({"y": "int64"}).to_parquet(tmp_path / "b.parquet")
+    assert read(tmp_path / "b.parquet").X.dtype == np.float64
+
+
+def test_nullable_numbers(tmp_path):
+    table = pd.DataFrame({"a": pd.array([1, 2, 4], dtype="Int64"), "b": [0.5, 1.5, 0.0]})
+    table.to_parquet(tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet").X.tolist() == [[1, 0.5], [2, 1.5], [4, 0]]
+    table.loc[1, "a"] = pd.NA
+    table.to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(InputError, match="a: missing in row 1"):
+        read(tmp_path / "b.parquet")
+
+
+def test_kinds_of_columns(tmp_path):
+    table = pd.DataFrame(
+        {
+            "number": [1, 2, 4],
+            "flag": [True, False, True],
+            "day": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"]),
+            "span": pd.to_timedelta([1, 2, 3], unit="s"),
+            "word": ["a", "b", "c"],
+        }
+    )
+    table.to_parquet(tmp_path / "a.parquet")
+    read_back = read_table(tmp_path / "a.parquet")
+    assert [read_back.kind(name) for name in table.columns] == [
+        "number",
+        "true/false",
+        "date",
+        "text",
+        "text",
+    ]
+    assert read(tmp_path / "a.parquet").names == ("number",)
+    assert read(tmp_path / "a.parquet", columns="flag,number").X.tolist() == [
+        [1, 1],
+        [0, 2],
+        [1, 4],
+    ]
+    with pytest.raises(InputError, match="holds dates"):
+        read(tmp_path / "a.parquet", columns="day")
+
+
+def test_columns_of_arrays_go_by_number(tmp_path, groups):
+    np.save(tmp_path / "a.npy", groups)
+    assert np.array_equal(read(tmp_path / "a.npy", columns="1").X, groups[:, [1]])
+
+
+def test_the_only_matrix_of_an_npz_file(tmp_path, groups):
+    np.savez(tmp_path / "a.npz", points=groups, y=np.arange(36))
+    assert np.array_equal(read(tmp_path / "a.npz").X, groups)
+    np.savez(tmp_path / "b.npz", one=groups, two=groups)
+    with pytest.raises(InputError, match=r"array called X.*one \(36, 2\), two \(36, 2\)"):
+        read(tmp_path / "b.npz")
+
+
+def test_arrays_that_are_no_tables(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(3.0))
+    with pytest.raises(InputError, match=r"reshape\(-1, 1\)"):
+        read(tmp_path / "a.npy")
+    np.save(tmp_path / "b.npy", np.array([["a", "b"]]))
+    with pytest.raises(InputError, match="not numbers"):
+        read(tmp_path / "b.npy")
+    np.save(tmp_path / "c.npy", np.array([[{}]]), allow_pickle=True)
+    with pytest.raises(InputError, match="cannot be read"):
+        read(tmp_path / "c.npy")
+
+
+def test_ids_and_labels_beside_the_matrix(tmp_path, frame):
+    write(frame, tmp_path / "a.npz")
+    table = read_table(tmp_path / "a.npz", id_column="name")
+    assert sample_ids(table, "name") == frame["name"].tolist()
+
+
+def test_ids_in_csv_stay_as_written(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\n007,1\nNA,2\n 1e3 ,4\n")
+    table = read_table(tmp_path / "a.csv", id_column="id")
+    assert sample_ids(table, "id") == ["007", "NA", "1e3"]
+
+
+def test_ids_without_header(tmp_path):
+    (tmp_path / "a.csv").write_text("007,1\n008,2\n")
+    table = read_table(tmp_path / "a.csv", header=False, id_column="0")
+    assert sample_ids(table, "0") == ["007", "008"]
+    assert table.names == ("0", "1")
+
+
+def test_spaces_after_commas_and_a_byte_order_mark(tmp_path):
+    (tmp_path / "a.csv").write_text("\ufeffx, y\n1, 2\n3, 5\n", encoding="utf-8")
+    found = read(tmp_path / "a.csv")
+    assert found.names == ("x", "y")
+    assert found.X.tolist() == [[1, 2], [3, 5]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["a", "", "-1", "b"], ["a", None, None, "b"]),
+        (["1", "", "-1", "2"], [1.0, None, None, 2.0]),
+        (["1", "-1", "0", "2"], [1, None, 0, 2]),
+        (["yes", " ", " -1 ", "no"], ["yes", None, None, "no"]),
+    ],
+)
+def test_partial_labels(tmp_path, cells, expected):
+    lines = [f"{cell},1" for cell in cells]
+    (tmp_path / "a.csv").write_text("\n".join(["known,x", *lines]) + "\n")
+    assert partial_labels(read_table(tmp_path / "a.csv"), "known") == expected
