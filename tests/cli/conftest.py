@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from linkshift.cli._app import app
 
-PER_GROUP = 12
+PER_GROUP = 20
 
 
 @pytest.fixture
 def groups():
-    """Rows 0-11 near (0, 0), 12-23 near (5, 0), 24-35 near (0, 5)."""
+    """Rows 0-19 near (0, 0), 20-39 near (5, 0), 40-59 near (0, 5)."""
     rng = np.random.default_rng(0)
     centres = np.repeat([(0.0, 0.0), (5.0, 0.0), (0.0, 5.0)], PER_GROUP, axis=0)
     return centres + rng.normal(scale=0.3, size=centres.shape)

@@ -57,7 +57,7 @@ def test_ids_against_the_data(run, refused, data, links):
     message = refused(
         "links", "check", links("s00,zoe,must"), "--data", data, "--id-column", "name"
     )
-    assert "'zoe' is not among the 36 sample ids" in message
+    assert "'zoe' is not among the 60 sample ids" in message
     assert "--id-column" in refused("links", "check", links("a,b,must"), "--data", data)
 
 

@@ -28,10 +28,10 @@ def test_entries(method, groups):
     assert METHODS[method.name] is method
     assert method.help
     assert method.uses <= {field.name for field in fields(Options)}
-    for links in (None, Links(must=[(0, 12)])):
+    for links in (None, Links(must=[(0, 20)])):
         steps = []
         outcome = method.run(groups, links, Options(), lambda *step, to=steps: to.append(step))
-        assert outcome.labels.shape == (36,)
+        assert outcome.labels.shape == (60,)
         assert outcome.done.endswith(".")
         assert steps
         assert steps[-1][0] == steps[-1][1]
@@ -56,4 +56,4 @@ def test_a_new_method_is_one_entry(run, data, monkeypatch):
     monkeypatch.setitem(METHODS, "mean-shift", Method("mean-shift", "", frozenset(), nothing))
     result = run("cluster", data)
     assert "Nothing." in result.stderr
-    assert "1 cluster, size 36." in result.stderr
+    assert "1 cluster, size 60." in result.stderr

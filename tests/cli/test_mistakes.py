@@ -112,9 +112,9 @@ def test_no_header(refused, run, here, groups):
     message = refused("cluster", "t.csv")
     assert "all numbers" in message
     assert "--no-header" in message
-    assert len(run("cluster", "t.csv", "--no-header").stdout.splitlines()) == 37
-    # 36 rows with the first as names: 35 rows and the header of the output.
-    assert len(run("cluster", "t.csv", "--header").stdout.splitlines()) == 36
+    assert len(run("cluster", "t.csv", "--no-header").stdout.splitlines()) == 61
+    # 60 rows with the first as names: 59 rows and the header of the output.
+    assert len(run("cluster", "t.csv", "--header").stdout.splitlines()) == 60
 
 
 def test_header_is_for_text(refused, here, groups):
@@ -174,14 +174,14 @@ def test_measurements_as_labels(refused, data):
 def test_link_to_a_missing_row(refused, data, links):
     message = refused("cluster", data, "--links", links("0,1,must", "0,400,cannot"))
     assert "links.csv, line 3" in message
-    assert "(0, 400): row 400 is out of range for 36 samples" in message
+    assert "(0, 400): row 400 is out of range for 60 samples" in message
     assert "take(" not in message
 
 
 def test_link_to_a_missing_id(refused, data, links):
     message = refused("cluster", data, "--links", links("s00,zoe,must"), "--id-column", "name")
     assert "links.csv, line 2" in message
-    assert "'zoe' is not among the 36 sample ids" in message
+    assert "'zoe' is not among the 60 sample ids" in message
     assert "resolve(" not in message
 
 
@@ -218,7 +218,7 @@ def test_links_for_more_rows(refused, data, here):
 
     Links(must=[(0, 1)], n_samples=100).to_json("links.json")
     message = refused("cluster", data, "--links", "links.json")
-    assert "the links are for 100 samples, but the data have 36." in message
+    assert "the links are for 100 samples, but the data have 60." in message
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def test_bandwidth_must_be_a_number(refused, data):
 
 def test_neighbours(refused, data):
     assert "at least 1" in refused("cluster", data, "--n-neighbors", "0")
-    assert "only 35 others" in refused("cluster", data, "--n-neighbors", "36")
+    assert "only 59 others" in refused("cluster", data, "--n-neighbors", "60")
     message = refused("cluster", data, "--n-neighbors", "3", "--bandwidth", "1")
     assert "give one of them" in message
 

@@ -96,10 +96,10 @@ def test_columns_of_arrays_go_by_number(tmp_path, groups):
 
 
 def test_the_only_matrix_of_an_npz_file(tmp_path, groups):
-    np.savez(tmp_path / "a.npz", points=groups, y=np.arange(36))
+    np.savez(tmp_path / "a.npz", points=groups, y=np.arange(60))
     assert np.array_equal(read(tmp_path / "a.npz").X, groups)
     np.savez(tmp_path / "b.npz", one=groups, two=groups)
-    with pytest.raises(InputError, match=r"array called X.*one \(36, 2\), two \(36, 2\)"):
+    with pytest.raises(InputError, match=r"array called X.*one \(60, 2\), two \(60, 2\)"):
         read(tmp_path / "b.npz")
 
 

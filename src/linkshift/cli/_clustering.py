@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from linkshift.cli._console import Console, InputError, counted, listed
 from linkshift.cli._methods import Method, Options, Outcome, check_neighbours, check_options
 from linkshift.cli._scale import Scaling
 from linkshift.links import Links
-from linkshift.metrics import LinkReport, link_satisfaction
+
+if TYPE_CHECKING:
+    from linkshift.metrics import LinkReport
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,8 @@ def _all_links(
 
 
 def _cluster(request: Request, problem: Problem, console: Console) -> Result:
+    from linkshift.metrics import link_satisfaction
+
     scaling = Scaling.of(problem.X, request.scale)
     note = _read.spread_note(problem.X, problem.names) if request.scale == "none" else ""
     told = {
