@@ -36,14 +36,13 @@ def heading(record: dict[str, Any]) -> str:
 def suite_text(suite: dict[str, Any], *, markdown: bool = False) -> str:
     """Title, table, and how busy the machine was."""
     title = f"## {suite['name']}: {suite['title']}"
-    if suite["error"]:
-        return f"{title}\n\nfailed:\n{suite['error']}"
     load = " -> ".join(
         "/".join(f"{value:.1f}" for value in suite[when]) or "unknown"
         for when in ("load_before", "load_after")
     )
     table = table_text([row["cells"] for row in suite["rows"]], markdown=markdown)
-    return f"{title}\n\n{table}\n\n{suite['seconds']:.0f} s; load (1/5/15 min) {load}"
+    failed = f"\n\nended early:\n{suite['error']}" if suite["error"] else ""
+    return f"{title}\n\n{table}\n\n{suite['seconds']:.0f} s; load (1/5/15 min) {load}{failed}"
 
 
 def table_text(rows: Sequence[dict[str, Any]], *, markdown: bool = False) -> str:
@@ -68,6 +67,11 @@ def table_text(rows: Sequence[dict[str, Any]], *, markdown: bool = False) -> str
         for width, right in zip(widths, numeric, strict=True)
     ]
     return "\n".join([line(columns), line(rule), *map(line, body)])
+
+
+def line_text(cells: dict[str, Any]) -> str:
+    """One row on one line, to show progress."""
+    return ", ".join(f"{name} {format_cell(value)}" for name, value in cells.items())
 
 
 def format_cell(value: object) -> str:

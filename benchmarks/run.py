@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import environment, report
 from benchmarks.harness import Options, Row
 
-# Each module has a TITLE and run(options) -> list[Row].
+# Each module has a TITLE and run(options) -> Iterator[Row].
 SUITES = {
     "first_call": "benchmarks.speed.first_call",
     "flat": "benchmarks.speed.flat",
@@ -54,15 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_suite(name: str, options: Options) -> dict[str, Any]:
-    """One suite as a record; an error is kept in it, so that the other suites are not lost."""
+    """One suite as a record; an error (or Ctrl-C) is kept in it: what was measured is not lost."""
     suite: dict[str, Any] = {"name": name, "title": "", "error": None, "rows": []}
     suite["load_before"] = environment.load()
     begin = time.perf_counter()
     try:
         module = importlib.import_module(SUITES[name])
         suite["title"] = module.TITLE
-        suite["rows"] = [_row_record(row) for row in module.run(options)]
-    except Exception:
+        for row in module.run(options):
+            suite["rows"].append(_row_record(row))
+            print(f"{name}: {report.line_text(row.cells)}", file=sys.stderr, flush=True)
+    except (Exception, KeyboardInterrupt):
         suite["error"] = traceback.format_exc()
     suite["seconds"] = round(time.perf_counter() - begin, 2)
     suite["load_after"] = environment.load()

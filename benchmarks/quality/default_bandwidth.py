@@ -23,15 +23,18 @@ MOST_ROWS = 3000
 KERNELS: tuple[ProfileName, ...] = ("flat", "gaussian")
 
 
-def run(options: Options) -> list[Row]:
+def run(options: Options) -> Iterator[Row]:
     most = options.pick(200, 1000, MOST_ROWS)
     rows: list[Row] = []
     for name, case in cases(options, most):
         if case is None:
-            rows.append(Row({"set": name, "kernel": "absent"}))
+            yield Row({"set": name, "kernel": "absent"})
             continue
-        rows += [compare(name, *case, kernel) for kernel in KERNELS]
-    return rows + [mean_row(rows, kernel) for kernel in KERNELS]
+        for kernel in KERNELS:
+            rows.append(compare(name, *case, kernel))
+            yield rows[-1]
+    for kernel in KERNELS:
+        yield mean_row(rows, kernel)
 
 
 def cases(options: Options, most: int) -> Iterator[tuple[str, tuple[Array, Array] | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 import warnings
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -19,18 +20,15 @@ BIN_SIZES = (0.25, 0.5, 1.0)
 KERNELS: tuple[ProfileName, ...] = ("flat", "gaussian")
 
 
-def run(options: Options) -> list[Row]:
+def run(options: Options) -> Iterator[Row]:
     n = options.pick(2000, 200_000, 1_000_000)
     n_exact = options.pick(500, 10_000, 50_000)
-    return [
-        row
-        for d in options.pick((2,), (2, 3), (2, 3))
-        for kernel in KERNELS
-        for row in measure(n, n_exact, d, kernel, options)
-    ]
+    for d in options.pick((2,), (2, 3), (2, 3)):
+        for kernel in KERNELS:
+            yield from measure(n, n_exact, d, kernel, options)
 
 
-def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options) -> list[Row]:
+def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options) -> Iterator[Row]:
     X, _ = blobs(n, d, n_centers=20, seed=options.seed, dtype=np.float32)
     # The same bandwidth for both sizes, from the smaller: a cell then means the same in both.
     few = X[:n_exact]
@@ -38,7 +36,6 @@ def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options)
     exact_times, exact = interleave(
         {"exact": partial(fit, few, h, kernel, None)}, options.repeats, budget=5.0
     )
-    rows = []
     for bin_size in BIN_SIZES:
         times, fitted = interleave(
             {
@@ -49,7 +46,7 @@ def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options)
             budget=15.0,
         )
         labels, reference = fitted["few"].labels_, exact["exact"].labels_
-        rows.append(
+        yield (
             Row(
                 {
                     "d": d,
@@ -70,7 +67,6 @@ def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options)
                 times | exact_times,
             )
         )
-    return rows
 
 
 def fit(X: Array, h: float, kernel: ProfileName, bin_size: float | None) -> MeanShift:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 from benchmarks.harness import Options, Row, Times
 
@@ -20,21 +21,13 @@ FIT = (
 )
 
 
-def run(options: Options) -> list[Row]:
+def run(options: Options) -> Iterator[Row]:
     repeats = options.pick(1, options.repeats, options.repeats)
-    rows = [
-        row_of("python -c pass", [timed("pass") for _ in range(repeats)]),
-        row_of("import numpy", [timed("import numpy") for _ in range(repeats)]),
-        row_of("import linkshift", [timed("import linkshift") for _ in range(repeats)]),
-        row_of(
-            "from linkshift import MeanShift",
-            [timed("from linkshift import MeanShift") for _ in range(repeats)],
-        ),
-        help_row(repeats),
-    ]
+    for code in ("pass", "import numpy", "import linkshift", "from linkshift import MeanShift"):
+        yield row_of(code, [timed(code) for _ in range(repeats)])
+    yield help_row(repeats)
     for kernel in ("flat", "gaussian"):
-        rows += first_fits(kernel, options.pick(1, 1, repeats))  # compiling is slow
-    return rows
+        yield from first_fits(kernel, options.pick(1, 1, repeats))  # compiling is slow
 
 
 def first_fits(kernel: str, repeats: int) -> list[Row]:

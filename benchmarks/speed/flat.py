@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,12 @@ from linkshift.profiles import Profile
 TITLE = "MeanShift(flat) against sklearn.cluster.MeanShift, same bandwidth, seconds"
 
 
-def run(options: Options) -> list[Row]:
+def run(options: Options) -> Iterator[Row]:
     n = options.pick(200, 2000, 10_000)
     MeanShift(bandwidth=5.0).fit(blobs(200, 2)[0])  # compile outside the clock
-    return [
-        compare(n, d, bin_seeding, options)
-        for bin_seeding in (False, True)
-        for d in options.pick((2,), (2, 3, 10), (2, 3, 10))
-    ]
+    for bin_seeding in (False, True):
+        for d in options.pick((2,), (2, 3, 10), (2, 3, 10)):
+            yield compare(n, d, bin_seeding, options)
 
 
 def compare(n: int, d: int, bin_seeding: bool, options: Options) -> Row:

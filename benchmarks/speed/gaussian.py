@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -16,14 +17,11 @@ TITLE = "MeanShift(gaussian) on blobs, exact (path_merge=0) and approximate, sec
 MERGES = (0.0, 0.05, 0.1)
 
 
-def run(options: Options) -> list[Row]:
+def run(options: Options) -> Iterator[Row]:
     n = options.pick(300, 5000, 20_000)
-    return [
-        row
-        for d in options.pick((2,), (2, 5, 8), (2, 5, 8))
-        for dtype in (np.float32, np.float64)
-        for row in measure(n, d, dtype, options)
-    ]
+    for d in options.pick((2,), (2, 5, 8), (2, 5, 8)):
+        for dtype in (np.float32, np.float64):
+            yield from measure(n, d, dtype, options)
 
 
 def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -18,13 +19,11 @@ TITLE = (
 _CHECKED = 200
 
 
-def run(options: Options) -> list[Row]:
+def run(options: Options) -> Iterator[Row]:
     n = options.pick(512, 4096, 8192)
-    return [
-        measure(n, d, dtype, options)
-        for dtype in (np.float32, np.float64)
-        for d in options.pick((4,), *[(8, 16, 24, 32, 48, 64, 96, 128, 256)] * 2)
-    ]
+    for dtype in (np.float32, np.float64):
+        for d in options.pick((4,), *[(8, 16, 24, 32, 48, 64, 96, 128, 256)] * 2):
+            yield measure(n, d, dtype, options)
 
 
 def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -26,9 +26,10 @@ _CHUNK = 256
 _CHECKED = 200  # starts compared with float64
 
 
-def run(options: Options) -> list[Row]:
+def run(options: Options) -> Iterator[Row]:
     n = options.pick(512, 6000, 20_000)
-    return [measure(n, d, options) for d in options.pick((2,), *[(2, 3, 5, 10, 30, 100)] * 2)]
+    for d in options.pick((2,), *[(2, 3, 5, 10, 30, 100)] * 2):
+        yield measure(n, d, options)
 
 
 def measure(n: int, d: int, options: Options) -> Row:

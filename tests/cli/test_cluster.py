@@ -73,6 +73,13 @@ def test_options_reach_the_estimator(run, data, groups, options, model):
     assert np.allclose(out["bandwidth"], model.bandwidth_)
 
 
+def test_too_few_steps_get_a_warning_that_can_be_followed(run, data):
+    few = run("cluster", data, "--kernel", "gaussian", "--max-iter", 1, "--quiet")
+    assert "Warning: " in few.stderr
+    assert "max_iter=1 steps" in few.stderr
+    assert run("cluster", data, "--kernel", "gaussian", "--max-iter", 900, "-q").stderr == ""
+
+
 def test_threads_are_passed_on(run, data, monkeypatch):
     seen = []
 
@@ -131,7 +138,7 @@ def test_links_by_row_are_settled(run, data, groups, links):
     known = Links(must=[(0, 20)], cannot=[(0, 45)])
     assert np.array_equal(labels, refine(groups, MeanShift().fit(groups).labels_, known))
     assert partition(labels) == TWO
-    assert "then refine settled 2 links (3 clusters before, 2 after)" in result.stderr
+    assert "then refine with 2 links (3 clusters before, 2 after)" in result.stderr
     assert "Links kept: 1 of 1 must, 1 of 1 cannot." in result.stderr
 
 

@@ -43,7 +43,7 @@ def nothing(X, links, options, progress):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("bandwidth", 1.0), ("kernel", "flat"), ("n_neighbors", 3), ("threads", 1)],
+    [("bandwidth", 1.0), ("kernel", "flat"), ("n_neighbors", 3), ("max_iter", 5), ("threads", 1)],
 )
 def test_an_option_without_effect_is_refused(name, value):
     method = Method("still", "does nothing", frozenset(), nothing)
@@ -52,7 +52,7 @@ def test_an_option_without_effect_is_refused(name, value):
     check_options(Method("still", "", frozenset({name}), nothing), Options(**{name: value}))
 
 
-def test_a_new_method_is_one_entry(run, data, monkeypatch):
+def test_the_command_runs_the_registered_function(run, data, monkeypatch):
     monkeypatch.setitem(METHODS, "mean-shift", Method("mean-shift", "", frozenset(), nothing))
     result = run("cluster", data)
     assert "Nothing." in result.stderr

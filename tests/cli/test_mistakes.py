@@ -278,7 +278,7 @@ def test_without_pandas(refused, data, monkeypatch):
 
 
 def test_without_pandas_arrays_still_work(run, here, groups):
-    """Through a fresh import: nothing that npy files need may ask for pandas by name."""
+    """The command itself must not ask for pandas here; scikit-learn may, where it is installed."""
     np.save("t.npy", groups)
     true_import = builtins.__import__
     asked = []

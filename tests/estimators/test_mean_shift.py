@@ -156,6 +156,17 @@ def test_blurring_predicts_the_training_data_far_from_the_origin():
     np.testing.assert_array_equal(model.predict(data), model.labels_)
 
 
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="modes of smooth kernels merge within half a bandwidth whatever the kernel's reach: "
+    "points three reaches apart, which cannot see each other, become one cluster",
+)
+def test_points_out_of_each_others_reach_are_two_clusters():
+    model = MeanShift(bandwidth=1.0, kernel=Profile("truncated_gaussian", 0.1))
+    assert model.fit([[0.0], [0.3]]).n_clusters_ == 2
+
+
 def test_blurring_predicts_by_the_nearest_training_row():
     model = MeanShift(bandwidth=2.0, kernel="gaussian", blurring=True).fit(X)
     new = blobs(50, seed=5)[0]

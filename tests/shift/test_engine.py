@@ -339,3 +339,19 @@ def test_first_of_equal_rows(seed, n, d, dtype):
 def test_minus_nought_is_nought():
     rows = np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]])
     np.testing.assert_array_equal(first_of_equal_rows(rows), [0, 0, 2])
+
+
+def test_rows_that_only_share_a_hash_stay_apart():
+    # The hash stirs one column after the other, so a second column can undo the first.
+    def stir(key):
+        key = key * np.uint64(0x9E3779B97F4A7C15)
+        return key ^ (key >> np.uint64(29))
+
+    bits = np.array([[1.0, 2.0]]).view(np.uint64)
+    first = np.linspace(3.0, 4.0, 100).view(np.uint64)
+    with np.errstate(over="ignore"):
+        second = stir(bits[0, 0]) ^ bits[0, 1] ^ stir(first)
+    rows = np.concatenate([bits, np.column_stack([first, second])]).view(np.float64)
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    assert len(rows) > 50
+    np.testing.assert_array_equal(first_of_equal_rows(rows), np.arange(len(rows)))

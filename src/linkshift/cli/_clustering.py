@@ -193,7 +193,7 @@ def _cluster(request: Request, problem: Problem, console: Console) -> Result:
 
 
 def _load_library() -> None:
-    import linkshift.estimators.mean_shift
+    import linkshift.estimators
     import linkshift.refinement  # noqa: F401
 
 

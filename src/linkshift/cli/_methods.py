@@ -26,6 +26,7 @@ class Options:
     bandwidth: float | None = None
     kernel: str | None = None
     n_neighbors: int | None = None
+    max_iter: int | None = None
     threads: int | None = None
 
     def given(self) -> list[str]:
@@ -80,6 +81,7 @@ def mean_shift(
         bandwidth=options.bandwidth,
         kernel=kernel,
         n_neighbors=options.n_neighbors,
+        max_iter=options.max_iter or 300,
         n_jobs=options.threads,
         progress=progress,
     ).fit(X)
@@ -88,7 +90,7 @@ def mean_shift(
         return Outcome(model.labels_, model.cluster_centers_, model.bandwidth_, done + ".")
     labels = refine(X, model.labels_, links)
     before, after = model.n_clusters_, len(set(labels[labels >= 0].tolist()))
-    done += f"; then refine settled {counted(len(links), 'link')} ({before} clusters before, "
+    done += f"; then refine with {counted(len(links), 'link')} ({before} clusters before, "
     done += f"{after} after)."
     # Refining merges and reshapes clusters: the modes no longer stand for them.
     return Outcome(labels, None, model.bandwidth_, done)
@@ -108,7 +110,7 @@ METHODS = {
         Method(
             "mean-shift",
             "plain mean shift, then refine where there are links",
-            frozenset({"bandwidth", "kernel", "n_neighbors", "threads"}),
+            frozenset({"bandwidth", "kernel", "n_neighbors", "max_iter", "threads"}),
             mean_shift,
         ),
         # Method("cms", "constrained mean shift", frozenset({...}), constrained_mean_shift),

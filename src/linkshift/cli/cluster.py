@@ -81,6 +81,9 @@ def cluster(
             metavar="K", help="A bandwidth for each row: the distance to its K-th neighbour."
         ),
     ] = None,
+    max_iter: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Largest number of steps. Default: 300.")
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Default: all cores.")
     ] = None,
@@ -120,7 +123,7 @@ def cluster(
                 header=header,
                 scale=scale,
                 method=METHODS[method],
-                options=Options(bandwidth, kernel, n_neighbors, threads),
+                options=Options(bandwidth, kernel, n_neighbors, max_iter, threads),
                 output=output,
                 json=json,
                 plot=plot,

@@ -1,12 +1,13 @@
 """The hot loops of constrained mean shift: who is near a link, and one step under cannot-links.
 
 Centres are distinct (trajectories that have met move as one), links are distinct pairs of centres
-with a multiplicity, and each sample knows the centre of its own trajectory. Link p has two ends,
-2p and 2p + 1; the centres near an end form its list.
+with a multiplicity, and each sample knows the centre of its own trajectory. The centres near an end
+of a link form a list; ends at the same centre with the same bandwidth share theirs.
 
-The weight of eq. 4.3 is wanted only where the kernel is not nought. For one centre at a time, the
-centres whose samples it reaches are a bit mask, and so is every list: the few factors that matter
-are the common bits. Nothing of size n x n is stored. All in float64.
+As in ``_loops``, the work is done for 64 centres at a time, neighbours that mostly see the same
+links. For such a block it is first found out which samples each of them reaches, as one bit for
+each of the 64; the weights of eq. 4.3 are then multiplied up only where a bit is set, and nothing
+of size n x n is stored. All in float64: weights are products that may come close to nought.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from linkshift.shift._jit import jit
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, exp2
 
-WORD = 64  # one block of centres is one word of a mask
-_MANY = 6  # looking up a common bit costs about as much as six entries of a list
+# From this many near centres in a block on, all 64 are treated at once.
+_MANY = 6
 
 
 @jit
@@ -32,6 +33,24 @@ def _squared_distances(columns, position, out):  # type: ignore[no-untyped-def]
 
 
 @jit
+def _closeness(kind, columns, position, slope, limit, out):  # type: ignore[no-untyped-def]
+    """out[b] = k(|t_b - position|^2 / h^2) for the columns of a block; returns the largest."""
+    _squared_distances(columns, position, out)
+    if kind == EXPONENTIAL:
+        for b in range(BLOCK):
+            u = out[b]
+            g = exp2(slope * u)
+            out[b] = g if u < limit else 0.0
+    else:
+        for b in range(BLOCK):
+            out[b] = 1.0 if out[b] < limit else 0.0
+    top = 0.0
+    for b in range(BLOCK):
+        top = max(top, out[b])
+    return top
+
+
+@jit
 def _box_distance(low, high, position):  # type: ignore[no-untyped-def]
     """Return the least squared distance between a box and a position."""
     least = 0.0
@@ -43,229 +62,241 @@ def _box_distance(low, high, position):  # type: ignore[no-untyped-def]
 
 
 @jit
-def mark_lists(  # type: ignore[no-untyped-def]
-    blocks, box_low, box_high, centres, ends, limit, mask, rank, first, last
+def count_lists(  # type: ignore[no-untyped-def]
+    blocks, box_low, box_high, centres, ends, limit, rank, first, last
 ):
-    """Which centres lie within ``limit`` (squared) of each end, for ends ``first`` to ``last``.
+    """Count the centres within ``limit`` (squared) of each end, for ends ``first`` to ``last``.
 
-    ``mask[e, w]`` has a bit for each centre of block w, ``rank[e, w]`` counts the centres on the
-    list before block w. Padding columns lie infinitely far away.
+    ``rank[e, w]`` counts those in the blocks before block w. Padding columns lie beyond every
+    limit.
     """
     u = np.empty(BLOCK)
     for e in range(first, last):
-        found = 0
         position = centres[ends[e]]
-        for w in range(blocks.shape[0]):
-            rank[e, w] = found
-            bits = np.uint64(0)
-            if _box_distance(box_low[w], box_high[w], position) < limit[e]:
-                _squared_distances(blocks[w], position, u)
+        found = 0
+        for block in range(blocks.shape[0]):
+            rank[e, block] = found
+            if _box_distance(box_low[block], box_high[block], position) < limit[e]:
+                _squared_distances(blocks[block], position, u)
+                here = 0
                 for b in range(BLOCK):
-                    if u[b] < limit[e]:
-                        bits |= np.uint64(1) << np.uint64(b)
-                        found += 1
-            mask[e, w] = bits
+                    here += 1 if u[b] < limit[e] else 0
+                found += here
         rank[e, blocks.shape[0]] = found
 
 
 @jit
 def fill_lists(  # type: ignore[no-untyped-def]
-    kind, centres, ends, slope, mask, start, index, value, first, last
+    kind, blocks, centres, ends, slope, limit, rank, start, index, value, first, last
 ):
-    """Members of each list and their closeness k(|t - t_end|^2 / h_c^2)."""
-    d = centres.shape[1]
+    """Write the members of each list, in ascending order, and their closeness to the end."""
+    close = np.empty(BLOCK)
     for e in range(first, last):
-        position = start[e]
-        x = ends[e]
-        for w in range(mask.shape[1]):
-            bits = mask[e, w]
-            while bits != 0:
-                i = w * WORD + _lowest_bit(bits)
-                bits &= bits - np.uint64(1)
-                distance = 0.0
-                for k in range(d):
-                    distance += (centres[i, k] - centres[x, k]) ** 2
-                index[position] = i
-                value[position] = exp2(slope[e] * distance) if kind == EXPONENTIAL else 1.0
-                position += 1
+        position = centres[ends[e]]
+        for block in range(blocks.shape[0]):
+            place = start[e] + rank[e, block]
+            if rank[e, block + 1] == rank[e, block]:
+                continue
+            _closeness(kind, blocks[block], position, slope[e], limit[e], close)
+            for b in range(BLOCK):
+                if close[b] > 0.0:
+                    index[place] = block * BLOCK + b
+                    value[place] = close[b]
+                    place += 1
 
 
 @jit
-def turn_lists(index, value, start, row_start, row_list, row_value):  # type: ignore[no-untyped-def]
-    """From the members of each list to the lists of each centre; ``row_start`` is consumed."""
-    for e in range(start.shape[0] - 1):
-        for q in range(start[e], start[e + 1]):
-            place = row_start[index[q]]
-            row_list[place] = e
-            row_value[place] = value[q]
-            row_start[index[q]] = place + 1
-
-
-@jit
-def _lowest_bit(bits):  # type: ignore[no-untyped-def]
-    """Position of the lowest set bit."""
-    return _count_bits((bits & (~bits + np.uint64(1))) - np.uint64(1))
-
-
-@jit
-def _count_bits(bits):  # type: ignore[no-untyped-def]
-    """Return the number of set bits; compiled to one instruction where the machine has it."""
-    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    bits = (bits & np.uint64(0x3333333333333333)) + (
-        (bits >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@jit
-def _reach_samples(  # type: ignore[no-untyped-def]
-    kind, position, blocks, box_low, box_high, owner, h_slope, h_limit, near, kernel, reached
-):
-    """Find the samples within the kernel's reach of a position, and their kernel values.
-
-    Returns their number; ``reached`` gets a bit for each centre that owns one of them.
-    """
-    u = np.empty(BLOCK)
-    reached[:] = np.uint64(0)
-    found = 0
-    for block in range(blocks.shape[0]):
-        if _box_distance(box_low[block], box_high[block], position) >= h_limit:
-            continue
-        _squared_distances(blocks[block], position, u)
+def _times_power(weight, j, close, v, power):  # type: ignore[no-untyped-def]
+    """weight[j, b] *= (1 - close[b] v) ** power for a whole block, by squaring."""
+    if power == 1:
         for b in range(BLOCK):
-            if u[b] < h_limit:
-                s = block * BLOCK + b
-                near[found] = s
-                kernel[found] = u[b]
-                j = owner[s]
-                reached[j // WORD] |= np.uint64(1) << np.uint64(j % WORD)
-                found += 1
-    for q in range(found):
-        kernel[q] = exp2(h_slope * kernel[q]) if kind == EXPONENTIAL else 1.0
-    return found
+            weight[j, b] *= 1.0 - close[b] * v
+        return
+    factor = np.empty(BLOCK)
+    for b in range(BLOCK):
+        factor[b] = 1.0 - close[b] * v
+    while power > 0:
+        if power & 1:
+            for b in range(BLOCK):
+                weight[j, b] *= factor[b]
+        power >>= 1
+        if power > 0:
+            for b in range(BLOCK):
+                factor[b] *= factor[b]
 
 
 @jit
-def _reduce_weights(  # type: ignore[no-untyped-def]
-    row_list,
-    row_value,
-    centre_words,
-    mask,
+def _link_weights(  # type: ignore[no-untyped-def]
+    block,
+    low,
+    high,
+    centres,
+    link_lists,
+    list_end,
+    behind,
+    confidence,
+    multiplicity,
     rank,
     start,
     index,
     value,
-    confidence,
-    multiplicity,
+    reached,
     weight,
 ):
-    """Multiply into ``weight[j]`` the factors of eq. 4.2 of all links that the centre is near.
+    """Multiply into ``weight[j, b]`` the factors of eq. 4.2, for the 64 centres of a block.
 
-    The centre is on the lists ``row_list``; it keeps away from samples of centres that are on
-    the list of the other end. Only centres in ``centre_words`` matter: where they are few, the
-    common bits are looked up; where they are many, whole lists are run through.
+    Link p keeps the centres on its one list away from samples of the centres on its other list,
+    and the other way round. Bit b of ``reached[j]`` says whether centre b of the block reaches a
+    sample of centre j; where it does not, the weight is not wanted.
     """
-    wanted = 0
-    for w in range(centre_words.shape[0]):
-        wanted += _count_bits(centre_words[w])
-    few = wanted * _MANY < weight.shape[0]
-    for r in range(row_list.shape[0]):
-        other = row_list[r] ^ 1
-        p = other >> 1
-        closeness = row_value[r] * confidence[p]
-        m = multiplicity[p]
-        if not few:
-            if m == 1:
-                for q in range(start[other], start[other + 1]):
-                    weight[index[q]] *= 1.0 - closeness * value[q]
-            else:
-                for q in range(start[other], start[other + 1]):
-                    weight[index[q]] *= (1.0 - closeness * value[q]) ** m
+    close = np.empty(BLOCK)
+    one = np.uint64(1)
+    for side in range(2 * link_lists.shape[0]):
+        p = side >> 1
+        own, other = link_lists[p, side & 1], link_lists[p, 1 - (side & 1)]
+        here = start[own] + rank[own, block]
+        n_here = rank[own, block + 1] - rank[own, block]
+        if n_here == 0:
             continue
-        for w in range(centre_words.shape[0]):
-            common = mask[other, w] & centre_words[w]
-            while common != 0:
-                lowest = common & (~common + np.uint64(1))
-                below = lowest - np.uint64(1)
-                b = _count_bits(below)
-                v = value[start[other] + rank[other, w] + _count_bits(mask[other, w] & below)]
-                factor = 1.0 - closeness * v
-                if m > 1:
-                    factor = factor**m
-                weight[w * WORD + b] *= factor
-                common ^= lowest
+        if _box_distance(low, high, centres[list_end[other]]) > behind[other]:
+            continue
+        sure = confidence[p]
+        power = multiplicity[p]
+        if n_here >= _MANY:
+            close[:] = 0.0
+            lanes = np.uint64(0)
+            for q in range(here, here + n_here):
+                b = index[q] - block * BLOCK
+                close[b] = sure * value[q]
+                lanes |= one << np.uint64(b)
+            for q in range(start[other], start[other + 1]):
+                if reached[index[q]] & lanes:
+                    _times_power(weight, index[q], close, value[q], power)
+            continue
+        for r in range(here, here + n_here):
+            b = index[r] - block * BLOCK
+            lane = one << np.uint64(b)
+            c = sure * value[r]
+            for q in range(start[other], start[other + 1]):
+                if reached[index[q]] & lane:
+                    factor = 1.0 - c * value[q]
+                    weight[index[q], b] *= factor if power == 1 else factor**power
+
+
+@jit
+def _reach_samples(  # type: ignore[no-untyped-def]
+    kind, columns, low, high, samples, owner, h_slope, h_limit, active, kernel, reached
+):
+    """Find the samples that a block of centres reaches, with their kernel values.
+
+    Row a of ``kernel`` belongs to sample ``active[a]``. Returns the number of such samples.
+    """
+    reached[:] = np.uint64(0)
+    n_active = 0
+    for s in range(samples.shape[0]):
+        if _box_distance(low, high, samples[s]) >= h_limit:
+            continue
+        if _closeness(kind, columns, samples[s], h_slope, h_limit, kernel[n_active]) == 0.0:
+            continue
+        bits = np.uint64(0)
+        for b in range(BLOCK):
+            if kernel[n_active, b] > 0.0:
+                bits |= np.uint64(1) << np.uint64(b)
+        reached[owner[s]] |= bits
+        active[n_active] = s
+        n_active += 1
+    return n_active
 
 
 @jit
 def constrained_sums(  # type: ignore[no-untyped-def]
     kind,
+    blocks,
+    box_low,
+    box_high,
     centres,
     samples,
-    sample_weight,
-    sample_blocks,
-    sample_low,
-    sample_high,
+    mass,
     owner,
     h_slope,
     h_limit,
-    mask,
+    link_lists,
+    list_end,
+    behind,
+    confidence,
+    multiplicity,
     rank,
     start,
     index,
     value,
-    row_start,
-    row_list,
-    row_value,
-    confidence,
-    multiplicity,
     first,
     last,
     sums,
     total,
 ):
-    """Weighted sums for the centres ``first`` to ``last``: eq. 3.1 with the weights of eq. 4.3."""
-    n = samples.shape[0]
-    d = centres.shape[1]
-    near = np.empty(n, np.int64)
-    kernel = np.empty(n)
-    weight = np.ones(mask.shape[1] * WORD)
-    reached = np.empty(mask.shape[1], np.uint64)
-    for i in range(first, last):
-        found = _reach_samples(
+    """Weighted sums for the blocks of centres ``first`` to ``last``: eq. 3.1 with eq. 4.3.
+
+    ``behind[l]`` is the squared distance from the end of list l beyond which no sample of a
+    centre on the list is within the kernel's reach.
+    """
+    n, d = centres.shape
+    n_samples = samples.shape[0]
+    weight = np.empty((n, BLOCK))
+    reached = np.empty(n, np.uint64)
+    kernel = np.empty((n_samples, BLOCK))
+    active = np.empty(n_samples, np.int64)
+    block_sums = np.empty((d, BLOCK))
+    block_total = np.empty(BLOCK)
+    for block in range(first, last):
+        low, high = box_low[block], box_high[block]
+        n_active = _reach_samples(
             kind,
-            centres[i],
-            sample_blocks,
-            sample_low,
-            sample_high,
+            blocks[block],
+            low,
+            high,
+            samples,
             owner,
             h_slope,
             h_limit,
-            near,
+            active,
             kernel,
             reached,
         )
-        rows = slice(row_start[i], row_start[i + 1])
-        _reduce_weights(
-            row_list[rows],
-            row_value[rows],
-            reached,
-            mask,
+        for j in range(n):
+            if reached[j]:
+                for b in range(BLOCK):
+                    weight[j, b] = 1.0
+        _link_weights(
+            block,
+            low,
+            high,
+            centres,
+            link_lists,
+            list_end,
+            behind,
+            confidence,
+            multiplicity,
             rank,
             start,
             index,
             value,
-            confidence,
-            multiplicity,
+            reached,
             weight,
         )
-        total[i] = 0.0
-        for k in range(d):
-            sums[i, k] = 0.0
-        for q in range(found):
-            s = near[q]
-            w = kernel[q] * weight[owner[s]] * sample_weight[s]
-            total[i] += w
+        block_sums[:] = 0.0
+        block_total[:] = 0.0
+        for a in range(n_active):
+            s = active[a]
+            j = owner[s]
+            amount = mass[s]
+            for b in range(BLOCK):
+                kernel[a, b] *= amount * weight[j, b]
+                block_total[b] += kernel[a, b]
             for k in range(d):
-                sums[i, k] += w * samples[s, k]
-        weight[:] = 1.0
+                x = samples[s, k]
+                for b in range(BLOCK):
+                    block_sums[k, b] += kernel[a, b] * x
+        for b in range(min(BLOCK, n - block * BLOCK)):
+            total[block * BLOCK + b] = block_total[b]
+            for k in range(d):
+                sums[block * BLOCK + b, k] = block_sums[k, b]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,6 @@ LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
 _LOG2E = float(np.log2(np.e))
 _FAR = 1e150  # padding: squared, still finite, and beyond every reach
-_TASK = 64
 _LIST_TASK = 256
 
 
@@ -183,7 +182,6 @@ def constrained_ascend(
     levels, level = np.unique(sure, return_inverse=True)
 
     centres, group = samples.copy(), np.arange(n)
-    fixed = _blocks(samples)
     history = [(centres, group[rank])] if keep_history else []
     n_iter = 0
     with threads(n_threads) as pool:
@@ -194,10 +192,10 @@ def constrained_ascend(
             if _settled(pairs, levels[pair_level], len(centres)):
                 break
             n_iter += 1
-            state = _State(centres, samples, group, fixed, np.ones(n))
+            state = _State(centres, samples, group, np.ones(n))
             if blurring:
                 counts = np.bincount(group, minlength=len(centres)).astype(np.float64)
-                state = _State(centres, centres, np.arange(len(centres)), _blocks(centres), counts)
+                state = _State(centres, centres, np.arange(len(centres)), counts)
             moved = _step(
                 state,
                 _Links(pairs, multiplicity, levels[pair_level]),
@@ -223,7 +221,6 @@ class _State:
     centres: Array
     samples: Array
     owner: Array  # the centre of each sample's trajectory
-    blocks: _Block  # of the samples
     mass: Array
 
 
@@ -257,7 +254,11 @@ def _merge(positions: Array, group: Array, tolerance: float) -> tuple[Array, Arr
     """Make one centre of positions that agree to the tolerance."""
     first = first_of_equal_rows(np.round(positions / tolerance) if tolerance > 0 else positions)
     kept, new = np.unique(first, return_inverse=True)
-    return np.ascontiguousarray(positions[kept]), new[group]
+    positions = positions[kept]
+    order = block_order(positions)  # centres draw together: blocks of neighbours grow tighter
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return np.ascontiguousarray(positions[order]), place[new[group]]
 
 
 def _step(
@@ -272,74 +273,110 @@ def _step(
     """One iteration: eq. 3.1 for every centre."""
     centres = state.centres
     n_centres, d = centres.shape
+    blocks = _blocks(centres)
     length = np.linalg.norm(centres[links.pairs[:, 0]] - centres[links.pairs[:, 1]], axis=1)
     width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
-    ends = links.pairs.ravel()
-    mask, rank, start, index, value = _near_lists(centres, ends, width, kernel, pool)
-    row_start = np.concatenate([[0], np.cumsum(np.bincount(index, minlength=n_centres))])
-    row_list, row_value = np.empty_like(index), np.empty_like(value)
-    loops.turn_lists(index, value, start, row_start[:-1].copy(), row_list, row_value)
+    # While h is below most links' own scale, ends at the same centre have the same list.
+    lists, link_lists = np.unique(
+        np.stack([links.pairs.ravel().astype(np.float64), width], axis=1),
+        axis=0,
+        return_inverse=True,
+    )
+    end, width = lists[:, 0].astype(np.int64), lists[:, 1]
+    near = _near_lists(centres, blocks, end, width, kernel, pool)
+    radius = _radius(state)
+    behind = np.empty(0)
+    if len(end):
+        farthest = np.maximum.reduceat(radius[near.index], near.start[:-1])
+        behind = (np.sqrt(kernel.limit) * (h + width) + farthest) ** 2 * (1.0 + 1e-9)
     sums, total = np.empty((n_centres, d)), np.empty(n_centres)
 
-    def task(first: int) -> None:
+    def task(block: int) -> None:
         loops.constrained_sums(
             kernel.kind,
+            blocks.columns,
+            blocks.low,
+            blocks.high,
             centres,
             state.samples,
             state.mass,
-            state.blocks.columns,
-            state.blocks.low,
-            state.blocks.high,
             state.owner,
             -_LOG2E / h**2,
             kernel.limit * h**2,
-            mask,
-            rank,
-            start,
-            index,
-            value,
-            row_start,
-            row_list,
-            row_value,
+            link_lists.reshape(-1, 2),
+            end,
+            behind,
             links.confidence,
             links.multiplicity,
-            first,
-            min(first + _TASK, n_centres),
+            near.rank,
+            near.start,
+            near.index,
+            near.value,
+            block,
+            block + 1,
             sums,
             total,
         )
 
-    pool.map(task, range(0, n_centres, _TASK))
+    pool.map(task, range(blocks.columns.shape[0]))
     moved = centres.copy()
     weighted = total > 0
     moved[weighted] = sums[weighted] / total[weighted, None]
     return moved
 
 
-def _near_lists(
-    centres: Array, ends: Array, width: Array, kernel: LinkKernel, pool: threads
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Find the centres near each link end: as bit masks with ranks, and as lists."""
-    blocks = _blocks(centres)
-    n_ends, n_words = ends.shape[0], blocks.columns.shape[0]
-    mask = np.empty((n_ends, n_words), dtype=np.uint64)
-    rank = np.empty((n_ends, n_words + 1), dtype=np.int32)
-    limit, slope = kernel.limit * width**2, -_LOG2E / width**2
-    tasks = range(0, n_ends, _LIST_TASK)
+def _radius(state: _State) -> Array:
+    """How far each centre's samples can be from it, with a little room for rounding."""
+    distance = np.linalg.norm(state.samples - state.centres[state.owner], axis=1)
+    radius = np.zeros(len(state.centres))
+    np.maximum.at(radius, state.owner, distance)
+    return radius * (1.0 + 1e-9) + 1e-300
 
-    def mark(first: int) -> None:
-        last = min(first + _LIST_TASK, n_ends)
-        loops.mark_lists(
-            blocks.columns, blocks.low, blocks.high, centres, ends, limit, mask, rank, first, last
+
+class _Near(NamedTuple):
+    """Lists of centres: members and closeness, list by list, and how many in each block."""
+
+    rank: Array
+    start: Array
+    index: Array
+    value: Array
+
+
+def _near_lists(
+    centres: Array, blocks: _Block, end: Array, width: Array, kernel: LinkKernel, pool: threads
+) -> _Near:
+    """Find the centres near each end: a first pass counts, a second one writes."""
+    n_lists, n_blocks = len(end), blocks.columns.shape[0]
+    limit, slope = kernel.limit * width**2, -_LOG2E / width**2
+    rank = np.zeros((n_lists, n_blocks + 1), dtype=np.int32)
+    tasks = range(0, n_lists, _LIST_TASK)
+
+    def count(first: int) -> None:
+        last = min(first + _LIST_TASK, n_lists)
+        loops.count_lists(
+            blocks.columns, blocks.low, blocks.high, centres, end, limit, rank, first, last
         )
 
-    pool.map(mark, tasks)
+    pool.map(count, tasks)
     start = np.concatenate([[0], np.cumsum(rank[:, -1], dtype=np.int64)])
     index, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
 
     def fill(first: int) -> None:
-        last = min(first + _LIST_TASK, n_ends)
-        loops.fill_lists(kernel.kind, centres, ends, slope, mask, start, index, value, first, last)
+        last = min(first + _LIST_TASK, n_lists)
+        loops.fill_lists(
+            kernel.kind,
+            blocks.columns,
+            centres,
+            end,
+            slope,
+            limit,
+            rank,
+            start,
+            index,
+            value,
+            first,
+            last,
+        )
 
     pool.map(fill, tasks)
-    return mask, rank, start, index, value
+    return _Near(rank, start, index, value)
