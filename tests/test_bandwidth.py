@@ -29,6 +29,10 @@ def kth_distance(X, k):
     return np.array(out)
 
 
+def neighbours_of_default(n, d):
+    return np.round(32 * (1 + 2 / d) * (n / 1000) ** ((d + 18) / (4 * d + 24)))
+
+
 def draw(seed, n, d, lattice):
     rng = np.random.default_rng(seed)
     return rng.integers(0, 3, size=(n, d)).astype(float) if lattice else rng.normal(size=(n, d))
@@ -116,7 +120,7 @@ def carried(profile, d, k):
 )
 def test_default_bandwidth_by_brute_force(seed, n, d, lattice, profile):
     X = draw(seed, n, d, lattice)
-    k = int(min(max(1, np.round((1 + 2 / d) * np.sqrt(n))), n - 1))
+    k = int(min(max(1, neighbours_of_default(n, d)), n - 1))
     distance = kth_distance(X, k)
     r = np.median(distance)
     if r == 0:
@@ -171,7 +175,7 @@ def test_many_rows_are_sampled_evenly_and_without_chance():
     X = draw(0, 5000, 2, False)
     found = default_bandwidth(X, PROFILES[0])
     assert found == default_bandwidth(X, PROFILES[0])
-    k = int(np.round(2 * np.sqrt(5000)))
+    k = int(neighbours_of_default(5000, 2))
     exact = np.median(np.sort(np.sqrt(squared_distances(X[:1000], X)), axis=1)[:, k])
     assert found == pytest.approx(exact, rel=0.1)
     shuffle = np.random.default_rng(0).permutation(5000)

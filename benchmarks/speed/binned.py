@@ -16,7 +16,6 @@ from linkshift.bandwidth import default_bandwidth
 from linkshift.profiles import Profile, ProfileName
 
 TITLE = "MeanShift(bin_size=...) on float32 blobs: seconds, peak MB besides X, ARI to exact"
-BIN_SIZES = (0.25, 0.5, 1.0)
 KERNELS: tuple[ProfileName, ...] = ("flat", "gaussian")
 
 
@@ -36,7 +35,7 @@ def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options)
     exact_times, exact = interleave(
         {"exact": partial(fit, few, h, kernel, None)}, options.repeats, budget=5.0
     )
-    for bin_size in BIN_SIZES:
+    for bin_size in options.pick((1.0,), (0.5, 1.0), (0.25, 0.5, 1.0)):
         times, fitted = interleave(
             {
                 "many": partial(fit, X, h, kernel, bin_size),

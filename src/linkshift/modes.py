@@ -56,14 +56,24 @@ def merge_ends(ends: Array, density: Array, radius: float | Array) -> Modes:
     order = order[np.sort(first)]
     ends = ends[order]
     radius = np.broadcast_to(np.asarray(radius, dtype=np.float64), density.shape)[order]
-    tree = KDTree(ends)
+    scaled, unit = _unit_radius(ends, radius)
+    tree = KDTree(scaled)
     free = np.ones(ends.shape[0], dtype=bool)
     chosen = []
     for i in range(ends.shape[0]):
         if free[i]:
             chosen.append(i)
-            free[tree.query_ball_point(ends[i], radius[i])] = False
+            free[tree.query_ball_point(scaled[i], radius[i] / unit)] = False
     return Modes(ends[chosen], radius[chosen])
+
+
+def _unit_radius(positions: Array, radius: Array) -> tuple[Array, float]:
+    """Positions in units near the radius: squares of distances then neither vanish nor explode.
+
+    The unit is a power of two, so that nothing is rounded.
+    """
+    unit = float(2.0 ** np.round(np.log2(np.max(radius))))
+    return positions.astype(np.float64) / unit, unit
 
 
 def basin_labels(ends: Array, modes: Modes) -> Array:
@@ -72,16 +82,25 @@ def basin_labels(ends: Array, modes: Modes) -> Array:
     On the end points that made the modes this is the mode that took them in.
     """
     labels, _ = nearest_labels(ends, modes)
-    tree = KDTree(ends)
+    scaled, unit = _unit_radius(ends, modes.radius)
+    tree = KDTree(scaled)
     for i in range(modes.centers.shape[0] - 1, -1, -1):  # the densest has the last word
-        labels[tree.query_ball_point(modes.centers[i], modes.radius[i])] = i
+        center = modes.centers[i].astype(np.float64) / unit
+        labels[tree.query_ball_point(center, modes.radius[i] / unit)] = i
     return labels
 
 
 def nearest_labels(X: Array, modes: Modes) -> tuple[Array, Array]:
     """Label of the nearest mode, and the distance to it."""
-    labels, distance = pairwise_distances_argmin_min(X, modes.centers)
-    return labels.astype(np.int64), distance
+    # Distances come from inner products: about the centers' mean, and in their unit, these lose
+    # no digits, whatever the origin of the data.
+    mean = modes.centers.mean(axis=0, dtype=np.float64)
+    unit = float(np.abs(modes.centers - mean).max())
+    unit = unit if unit > 0 else 1.0
+    labels, distance = pairwise_distances_argmin_min(
+        (X - mean) / unit, (modes.centers - mean) / unit
+    )
+    return labels.astype(np.int64), distance * unit
 
 
 def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Array:

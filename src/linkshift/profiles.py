@@ -125,7 +125,7 @@ class Profile:
             return float(log_gauss)
         # Polar coordinates and one integration by parts turn the mass of the cut Gaussian into
         # the chi-square distribution with d + 2 degrees of freedom: no cancellation at any d.
-        return float(log_gauss + np.log(special.gammainc(0.5 * d + 1.0, 0.5 * self.squared_reach)))
+        return float(log_gauss + _log_gammainc(0.5 * d + 1.0, 0.5 * self.squared_reach))
 
     def spread(self, d: int) -> float:
         """Return the standard deviation per coordinate of the weight g, as a distribution (h = 1).
@@ -140,8 +140,19 @@ class Profile:
         if self.name == "epanechnikov":
             return float(np.sqrt(1.0 / (d + 4.0)))
         half = 0.5 * self.squared_reach
-        ratio = special.gammainc(0.5 * d + 1.0, half) / special.gammainc(0.5 * d, half)
-        return float(np.sqrt(ratio))
+        return float(
+            np.exp(0.5 * (_log_gammainc(0.5 * d + 1.0, half) - _log_gammainc(0.5 * d, half)))
+        )
+
+
+def _log_gammainc(a: float, x: float) -> float:
+    """Logarithm of the regularised lower incomplete gamma function, also where it underflows."""
+    value = special.gammainc(a, x)
+    if value > 1e-290:
+        return float(np.log(value))
+    # Far below the mean: x^a e^-x / Gamma(a + 1) times a series that converges like (x / a)^k.
+    terms = np.cumprod(x / (a + np.arange(1, 200)))
+    return float(a * np.log(x) - x - special.gammaln(a + 1.0) + np.log1p(terms.sum()))
 
 
 def get_profile(kernel: ProfileName | Profile) -> Profile:

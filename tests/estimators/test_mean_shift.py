@@ -94,19 +94,6 @@ COMBINATIONS = [
         bin_size,
         own,
         id=f"{kernel}-{assignment}-blurring={blurring}-bin_size={bin_size}-own={own}",
-        marks=pytest.mark.xfail(
-            strict=True,
-            raises=AssertionError,
-            reason="with bin_size the training rows take the label of their cell's ascent, but "
-            "predict lets each row climb itself: rows near a border differ",
-        )
-        if bin_size
-        and not blurring
-        and (
-            (kernel, assignment) == ("flat", "basin")
-            or (kernel in ("epanechnikov", "truncated_gaussian") and assignment != "nearest")
-        )
-        else (),
     )
     for kernel, assignment, blurring, bin_size, own in itertools.product(
         KERNELS, ["auto", "nearest", "basin"], [False, True], [None, 0.5], [False, True]
@@ -143,12 +130,6 @@ def test_predict_of_single_rows_agrees_with_labels(dtype, d):
     np.testing.assert_array_equal(alone, model.labels_[::40])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the nearest training row is sought by brute force (|x|^2 + |y|^2 - 2 x.y) above 15 "
-    "columns: far from the origin a row is not its own nearest neighbour",
-)
 def test_blurring_predicts_the_training_data_far_from_the_origin():
     data = blobs(150, 20)[0] + 1e9
     model = MeanShift(bandwidth=3.0, kernel="gaussian", blurring=True).fit(data)
@@ -156,12 +137,6 @@ def test_blurring_predicts_the_training_data_far_from_the_origin():
     np.testing.assert_array_equal(model.predict(data), model.labels_)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="modes of smooth kernels merge within half a bandwidth whatever the kernel's reach: "
-    "points three reaches apart, which cannot see each other, become one cluster",
-)
 def test_points_out_of_each_others_reach_are_two_clusters():
     model = MeanShift(bandwidth=1.0, kernel=Profile("truncated_gaussian", 0.1))
     assert model.fit([[0.0], [0.3]]).n_clusters_ == 2
@@ -196,9 +171,6 @@ def test_paths_climb_from_the_rows_to_the_modes(kernel):
         assert (np.diff(logs) >= -1e-9).all()
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="a second fit without paths leaves the old paths_"
-)
 def test_paths_are_those_of_the_last_fit():
     model = MeanShift(bandwidth=2.0, keep_paths=True).fit(X)
     assert hasattr(model, "paths_")
@@ -243,16 +215,7 @@ def test_float32_stays_float32(kernel, blurring):
 @pytest.mark.parametrize(
     ("dtype", "unit"),
     [
-        pytest.param(
-            np.float64,
-            1e-200,
-            marks=pytest.mark.xfail(
-                strict=True,
-                raises=AssertionError,
-                reason="the engine copes with tiny units, but modes are merged in input units, "
-                "where squared distances underflow: one cluster",
-            ),
-        ),
+        (np.float64, 1e-200),
         (np.float64, 1e-100),
         (np.float64, 1e150),
         (np.float32, 1e-20),
@@ -321,11 +284,6 @@ def test_a_weight_of_two_is_the_row_twice(kernel, blurring, how):
     assert adjusted_rand_score(np.repeat(by_weight.labels_, count), by_rows.labels_) == 1.0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="rows of weight nought start too, and their ends count as modes",
-)
 @pytest.mark.parametrize(
     ("positions", "bandwidth"), [([0.0, 1.9, 0.95], 1.0), ([0.0, 1.0, 5.0, 6.0, 2.9], 2.2)]
 )
@@ -339,12 +297,6 @@ def test_a_weight_of_nought_is_no_row(positions, bandwidth):
     np.testing.assert_array_equal(weighted.labels_[:-1], without.labels_)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="totals are sums of weights over the largest weight: sevenths add up to 6/7 in one "
-    "order and not in another, so that rounding breaks the tie and not the coordinates",
-)
 def test_equal_weights_of_modes_are_a_tie():
     data = np.array([0.0, 0.1, 0.2, 0.3, 10.0, 10.1, 10.2, 30.0])[:, None]
     weight = np.array([1, 1, 1, 3, 2, 2, 2, 7])

@@ -108,12 +108,6 @@ def test_the_examples_of_scikit_learns_documentation():
     np.testing.assert_array_equal(ours.labels_, [1, 1, 1, 0, 0, 0])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="where every row has a cell to itself scikit-learn seeds from the rows (and warns); "
-    "here the seeds are still the cells' centres, some with no row within a bandwidth: other "
-    "labels, or ValueError('No point lies within ...')",
-)
 @pytest.mark.parametrize("seed", range(2))
 def test_bin_seeding_when_every_row_has_its_own_cell(seed):
     found = 0

@@ -75,11 +75,6 @@ def test_a_disk_that_fails_later(probe, monkeypatch, error, place):
     assert failed
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="only OSError is caught: a truncated or garbled cache file (a full disk, a crash, a "
-    "bad sync) raises EOFError or UnpicklingError from every call until it is deleted by hand",
-)
 @pytest.mark.parametrize("damage", [b"", b"not a pickle"], ids=["empty", "garbage"])
 @pytest.mark.parametrize("which", ["*.nbi", "*.nbc"])
 def test_a_damaged_cache_costs_only_time(probe, tmp_path, damage, which):

@@ -56,8 +56,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
         Cells with fewer rows do not seed.
     cluster_all : bool, default=True
         If False, rows farther than the kernel's radius from their mode get the label -1. The
-        radius is the bandwidth for kernels with a sharp end, :math:`\sqrt{d + 2}` bandwidths
-        for the Gaussian (the flat kernel that smooths as much).
+        radius is the kernel's reach, and :math:`\sqrt{d + 2}` bandwidths for the Gaussian (that
+        of the flat kernel that smooths as much).
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     max_iter : int, default=300
@@ -229,21 +229,23 @@ class MeanShift(ClusterMixin, BaseEstimator):
         self._check_combinations()
         profile = get_profile(self.kernel)
         self.bandwidth_ = self._bandwidth(data, profile, weight)
-        cells = None
+        cells: Cells | None = None
         points, point_weight = data, weight
         if self.bin_size is not None:
             cells = self._pool(data, weight)
             points, point_weight = cells.points, cells.weight
         self._density = build_density(points, self.bandwidth_, profile, sample_weight=point_weight)
         ascent = self._climb(points, point_weight, profile)
-        self._modes = self._find_modes(ascent)
+        self._modes = self._find_modes(ascent, point_weight)
+        self._cells = cells
         self._fit_X = data if self.blurring else None
         self.n_iter_ = ascent.n_iter
         self.cluster_centers_ = self._modes.centers
         self.n_clusters_ = self.cluster_centers_.shape[0]
+        self.__dict__.pop("paths_", None)  # those of an earlier fit
         if self.keep_paths:
             self.paths_ = ascent.paths
-        self.labels_ = self._label(data, ascent, cells)
+        self.labels_ = self._label(data, ascent)
         return self
 
     def _check_weight(self, sample_weight: ArrayLike | None, X: Array) -> Array | None:
@@ -350,10 +352,19 @@ class MeanShift(ClusterMixin, BaseEstimator):
         first = first_of_equal_rows(grid)
         count = np.bincount(first, weights=weight, minlength=points.shape[0])
         seeding = (count > 0) & (count >= self.min_bin_freq)
+        if seeding.sum() == (points.shape[0] if weight is None else (weight > 0).sum()):
+            warnings.warn(
+                f"bin_seeding saves nothing: every row has a cell of its own at "
+                f"bandwidth={cell:g}. Starting from the rows instead.",
+                stacklevel=5,
+            )
+            return points if weight is None else points[weight > 0]
         return (grid[seeding] * cell).astype(points.dtype)
 
-    def _find_modes(self, ascent: Ascent) -> Modes:
+    def _find_modes(self, ascent: Ascent, weight: Array | None) -> Modes:
         reached = ascent.total > 0
+        if weight is not None and self._started_everywhere():
+            reached &= weight > 0  # rows without weight follow, they do not found clusters
         if not reached.any():
             raise ValueError(
                 f"No point lies within bandwidth={self.bandwidth_} of any start. Use another way "
@@ -363,7 +374,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
         # scikit-learn's flat kernel merges modes within a bandwidth. Smooth kernels find their
         # modes sharply, and two modes of a Gaussian density are at least about two bandwidths
         # apart: half a bandwidth only gathers starts that stopped short of the same mode.
-        share = 1.0 if get_profile(self.kernel).name == "flat" else 0.5
+        profile = get_profile(self.kernel)
+        share = 1.0 if profile.name == "flat" else 0.5 * min(1.0, profile.squared_reach**0.5)
         return merge_ends(ends, total, share * self._local_bandwidth(ends))
 
     def _local_bandwidth(self, positions: Array) -> float | Array:
@@ -371,26 +383,27 @@ class MeanShift(ClusterMixin, BaseEstimator):
         if np.ndim(self.bandwidth_) == 0:
             return float(self.bandwidth_)
         points = self._density.to_input(self._density.points[: self._density.n_points])
-        nearest = NearestNeighbors(n_neighbors=1).fit(points)
-        index = nearest.kneighbors(positions, return_distance=False)[:, 0]
-        return self._density.bandwidth[index] * self._density.scale
+        return self._density.bandwidth[_nearest_rows(points, positions)] * self._density.scale
 
-    def _label(self, X: Array, ascent: Ascent, cells: Cells | None) -> Array:
+    def _started_everywhere(self) -> bool:
+        return self.seeds is None and not self.bin_seeding
+
+    def _label(self, X: Array, ascent: Ascent) -> Array:
         """Labels of the training rows, by the same rule as ``predict``."""
-        started_everywhere = self.seeds is None and not self.bin_seeding
-        if self._assignment() == "nearest" or not started_everywhere:
+        self._cell_labels: Array | None = None
+        if self._assignment() == "nearest" or not self._started_everywhere():
             return self._predict(X)
         labels = basin_labels(ascent.ends, self._modes)
-        if cells is not None:
-            labels = labels[cells.member]
+        if self._cells is not None:
+            self._cell_labels = labels
+            labels = labels[self._cells.member]
         return self._without_orphans(X, labels)
 
     def _assignment(self) -> str:
         if self.assignment != "auto":
             return self.assignment
-        seeded = self.seeds is not None or self.bin_seeding
         flat = get_profile(self.kernel).name == "flat" and not self.blurring
-        return "nearest" if flat or seeded else "basin"
+        return "nearest" if flat or not self._started_everywhere() else "basin"
 
     def predict(self, X: ArrayLike) -> Array:
         """Cluster of each row: its basin or its nearest mode, as ``assignment`` says.
@@ -411,21 +424,31 @@ class MeanShift(ClusterMixin, BaseEstimator):
 
     def _predict(self, X: Array) -> Array:
         if self._fit_X is not None:
-            nearest = NearestNeighbors(n_neighbors=1).fit(self._fit_X)
-            return self.labels_[nearest.kneighbors(X, return_distance=False)[:, 0]]
+            return self.labels_[_nearest_rows(self._fit_X, X)]
         if self._assignment() == "nearest":
             labels, _ = nearest_labels(X, self._modes)
-        else:
-            ascent = ascend(
-                self._density,
-                X.astype(self._modes.centers.dtype, copy=False),
-                max_iter=self.max_iter,
-                tol=self.tol,
-                merge_radius=self.path_merge,
-                n_threads=n_threads(self.n_jobs),
-            )
-            labels = basin_labels(ascent.ends, self._modes)
+        elif self._cell_labels is None:
+            labels = self._basins(X)
+        else:  # rows in a cell of the training data go with the cell
+            assert self._cells is not None
+            cell = self._cells.find(X)
+            labels = self._cell_labels[cell]
+            labels[cell < 0] = self._basins(X[cell < 0])
         return self._without_orphans(X, labels)
+
+    def _basins(self, X: Array) -> Array:
+        """Label of the mode that each row climbs to."""
+        if not X.shape[0]:
+            return np.empty(0, dtype=np.int64)
+        ascent = ascend(
+            self._density,
+            X.astype(self._modes.centers.dtype, copy=False),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            merge_radius=self.path_merge,
+            n_threads=n_threads(self.n_jobs),
+        )
+        return basin_labels(ascent.ends, self._modes)
 
     def _without_orphans(self, X: Array, labels: Array) -> Array:
         """-1 for rows too far from their mode, when not all are to be clustered."""
@@ -435,6 +458,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
         radius = self._local_bandwidth(self._modes.centers)
         if profile.name == "gaussian":
             radius = radius / Profile("flat").spread(X.shape[1])
+        else:
+            radius = radius * profile.squared_reach**0.5
         distance = np.linalg.norm(X - self._modes.centers[labels], axis=1)
         allowed = np.broadcast_to(radius, self._modes.centers.shape[:1])[labels]
         return np.where(distance <= allowed, labels, -1)
@@ -458,3 +483,10 @@ class MeanShift(ClusterMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         with threads(n_threads(self.n_jobs)) as pool:
             return log_density(self._density, self._density.to_working(data), pool)
+
+
+def _nearest_rows(rows: Array, X: Array) -> Array:
+    """Index of the row nearest to each row of X."""
+    mean = rows.mean(axis=0, dtype=np.float64)  # inner products lose digits far from the origin
+    index = NearestNeighbors(n_neighbors=1).fit(rows - mean)
+    return index.kneighbors(X - mean, return_distance=False)[:, 0]

@@ -16,19 +16,23 @@ from numba.core.caching import FunctionCache
 
 
 class _QuietCache(FunctionCache):
-    """An on-disk cache that gives up silently when the disk does not take or give files."""
+    """An on-disk cache that costs time, never an error, when the disk misbehaves.
+
+    Files can be out of reach, the disk full, or a file cut short by a crash: whatever loading or
+    saving raises, the function is compiled anew. Damaged files are replaced.
+    """
 
     def load_overload(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().load_overload(*args, **kwargs)
-        except OSError:
+        except Exception:
+            with suppress(Exception):
+                self.flush()
             return None
 
     def save_overload(self, *args: Any, **kwargs: Any) -> None:
-        try:
+        with suppress(Exception):
             super().save_overload(*args, **kwargs)
-        except OSError:
-            return
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:

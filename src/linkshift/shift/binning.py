@@ -27,11 +27,26 @@ class Cells:
         Sum of their weights.
     member : ndarray of shape (n,)
         The cell of each point.
+    low : ndarray of shape (d,)
+        Corner of the grid.
+    side : float
+        Side of a cell.
+    keys : ndarray of shape (n_cells, d)
+        Whole coordinates of each cell in the grid.
     """
 
     points: Array
     weight: Array
     member: Array
+    low: Array
+    side: float
+    keys: Array
+
+    def find(self, X: Array) -> Array:
+        """Return the cell of each row of X; -1 where no point was."""
+        rows = np.floor((X - self.low) / self.side)
+        first = first_of_equal_rows(np.concatenate([self.keys, rows]))[len(self.keys) :]
+        return np.where(first < len(self.keys), first, -1)
 
 
 def pool_points(X: Array, cell: float, sample_weight: Array | None = None) -> Cells:
@@ -55,8 +70,8 @@ def pool_points(X: Array, cell: float, sample_weight: Array | None = None) -> Ce
     """
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
     low = X.min(axis=0).astype(np.float64)
-    first = first_of_equal_rows(np.floor((X - low) / cell))
-    _, member = np.unique(first, return_inverse=True)
+    grid = np.floor((X - low) / cell)
+    kept, member = np.unique(first_of_equal_rows(grid), return_inverse=True)
     n_cells = int(member.max()) + 1
     mass = np.bincount(member, weights=weight, minlength=n_cells)
     # Relative to the low corner: sums of small numbers, whatever the units' origin.
@@ -71,4 +86,4 @@ def pool_points(X: Array, cell: float, sample_weight: Array | None = None) -> Ce
         for k, column in enumerate(shifted.T):
             sums[empty, k] = np.bincount(member, weights=column, minlength=n_cells)[empty]
     centres = sums / np.where(empty, plain, mass)[:, None] + low
-    return Cells(centres.astype(X.dtype), mass, member)
+    return Cells(centres.astype(X.dtype), mass, member, low, cell, grid[kept])

@@ -287,7 +287,7 @@ def _step(
     radius = _radius(state)
     behind = np.empty(0)
     if len(end):
-        farthest = np.maximum.reduceat(radius[near.index], near.start[:-1])
+        farthest = np.maximum.reduceat(radius[near.member], near.start[:-1])
         behind = (np.sqrt(kernel.limit) * (h + width) + farthest) ** 2 * (1.0 + 1e-9)
     sums, total = np.empty((n_centres, d)), np.empty(n_centres)
 
@@ -310,7 +310,7 @@ def _step(
             links.multiplicity,
             near.rank,
             near.start,
-            near.index,
+            near.member,
             near.value,
             block,
             block + 1,
@@ -338,7 +338,7 @@ class _Near(NamedTuple):
 
     rank: Array
     start: Array
-    index: Array
+    member: Array
     value: Array
 
 

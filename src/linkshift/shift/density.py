@@ -41,8 +41,9 @@ _SINGLE_SPAN = 1e3
 _SINGLE_BITS = 64.0
 _TASK = 4 * LANES  # starts per unit of work: fixed, so that threads never change a sum
 _GEMM_STARTS, _GEMM_POINTS = 256, 2048
-_CAREFUL_PAIRS = 1 << 21
+_CAREFUL_PAIRS = 1 << 20
 _LOG2E = float(np.log2(np.e))
+_EXPONENTIAL_PROFILES = ("gaussian", "truncated_gaussian")
 
 
 class _Terms(NamedTuple):
@@ -57,6 +58,14 @@ class _Terms(NamedTuple):
     whole_sums: Array
     whole_total: Array
     starved: float  # a total below this has lost too much to underflow: do it in logarithms
+
+
+class _Products(NamedTuple):
+    """Points about their mean and their squared norms, for distances by matrix products."""
+
+    mean: Array
+    points: Array
+    norms: Array
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,7 @@ class Density:
     box_low: Array
     box_high: Array
     terms: _Terms
+    products: _Products | None
 
     @property
     def n_points(self) -> int:
@@ -152,7 +162,9 @@ def build_density(
     X_kept, h, weight = X[kept], h[kept], weight[kept]
     exponent = float(d if dimension is None else dimension)
 
-    typical = float(np.exp(np.average(np.log(h), weights=weight)))
+    typical = float(h[0])
+    if (h != typical).any():
+        typical = float(np.exp(np.average(np.log(h), weights=weight)))
     scale = float(2.0 ** np.round(np.log2(typical)))
     log_weight = np.log(weight)
     factors = log_weight - (exponent + 2.0) * np.log(h / typical)
@@ -172,8 +184,10 @@ def build_density(
     points = np.zeros((n_padded, d), dtype=dtype)
     points[: ordered.shape[0]] = ordered
     box_low, box_high = boxes(ordered)
-    h, log_weight = h[order] / scale, log_weight[order]
+    h_input, h, log_weight = h, h[order] / scale, log_weight[order]
     log_factor = log_weight - (exponent + 2.0) * np.log(h)
+    # Without a detour through logarithms: with one bandwidth, whole weights stay exact.
+    factor = weight * np.exp((exponent + 2.0) * np.log(typical / h_input))
     return Density(
         profile=profile,
         dtype=dtype,
@@ -187,22 +201,47 @@ def build_density(
         dimension=exponent,
         box_low=box_low,
         box_high=box_high,
-        terms=_weight_terms(profile, points, h, log_factor),
+        terms=_weight_terms(profile, points, h, log_factor, factor[order]),
+        products=_products(profile, points, ordered.shape[0]),
     )
 
 
-def _weight_terms(profile: Profile, points: Array, h: Array, log_factor: Array) -> _Terms:
+def _products(profile: Profile, points: Array, n: int) -> _Products | None:
+    """Prepare for matrix products, where they are faster and precise enough.
+
+    |s - x|^2 = |s|^2 + |x|^2 - 2 s.x loses the digits that the norms have more than the
+    distance. Coordinates are therefore taken about the mean, and the direct loop serves where
+    the norms are still so large that a squared distance would be off by 1e-4 bandwidths.
+    """
+    if points.shape[1] < GEMM_FROM_DIMENSION or profile.name not in _EXPONENTIAL_PROFILES:
+        return None
+    mean = points[:n].mean(axis=0, dtype=np.float64).astype(points.dtype)
+    centred = points - mean
+    norms = np.einsum("ij,ij->i", centred, centred)
+    if float(norms[:n].max()) * float(np.finfo(points.dtype).eps) > 1e-4:
+        return None
+    return _Products(mean, centred, norms)
+
+
+def _weight_terms(
+    profile: Profile, points: Array, h: Array, log_factor: Array, factor: Array
+) -> _Terms:
     """Terms of the mean: factor_j g(u_j)."""
-    factor = np.exp(log_factor - log_factor.max())
     squared = h**2
     limit = profile.squared_reach * squared
-    tiny = float(np.finfo(points.dtype).tiny)
-    starved = tiny if factor.min() < tiny else 0.0
+    factor = factor / 2.0 ** np.ceil(np.log2(factor.max()))
+    starved = _starved(factor, points.dtype)
     if profile.name == "flat":
         return _pack(_loops.FLAT, points, factor, np.zeros_like(h), limit, starved)
     if profile.name == "epanechnikov":
         return _pack(_loops.LINEAR, points, factor, -factor / squared, limit, starved)
     return _exponential_terms(points, log_factor - log_factor.max(), squared, limit)
+
+
+def _starved(factor: Array, dtype: np.dtype[Any]) -> float:
+    """Total below which factors may have been lost to underflow; nought when none can be."""
+    tiny = float(np.finfo(dtype).tiny)
+    return tiny if factor.min() < tiny else 0.0
 
 
 def _exponential_terms(points: Array, log_factor: Array, squared: Array, limit: Array) -> _Terms:
@@ -285,8 +324,8 @@ def _sums(density: Density, terms: _Terms, starts: Array, pool: threads) -> tupl
     """Sum of weighted points and of weights for each start (working coordinates)."""
     m, d = starts.shape
     sums, total = np.empty((m, d)), np.empty(m)
-    if d >= GEMM_FROM_DIMENSION and terms.kind == _loops.EXPONENTIAL:
-        _sums_by_products(density, terms, starts, pool, sums, total)
+    if density.products is not None and terms.kind == _loops.EXPONENTIAL:
+        _sums_by_products(density.products, density.points, terms, starts, pool, sums, total)
         return sums, total
     eps = np.finfo(density.dtype).eps
     slack = density.dtype.type(1.0 + 8.0 * (d + 2) * eps)
@@ -317,28 +356,32 @@ def _sums(density: Density, terms: _Terms, starts: Array, pool: threads) -> tupl
 
 
 def _sums_by_products(
-    density: Density, terms: _Terms, starts: Array, pool: threads, sums: Array, total: Array
+    products: _Products,
+    points: Array,
+    terms: _Terms,
+    starts: Array,
+    pool: threads,
+    sums: Array,
+    total: Array,
 ) -> None:
     """As ``_sums``, by matrix products: for many columns."""
     m, d = starts.shape
-    points = density.points
-    point_norms = np.einsum("ij,ij->i", points, points)
 
     def task(first: int) -> None:
         part = starts[first : first + _GEMM_STARTS]
         used = part.shape[0]
         # Always the same shape: the last, short one would otherwise be summed in another order.
-        block = np.zeros((_GEMM_STARTS, d), dtype=density.dtype)
-        block[:used] = part
+        block = np.zeros((_GEMM_STARTS, d), dtype=points.dtype)
+        block[:used] = part - products.mean
         norms = np.einsum("ij,ij->i", block, block)
         block_sums, block_total = np.zeros((_GEMM_STARTS, d)), np.zeros(_GEMM_STARTS)
         for begin in range(0, points.shape[0], _GEMM_POINTS):
             here = slice(begin, begin + _GEMM_POINTS)
-            weight = block @ points[here].T
+            weight = block @ products.points[here].T
             _loops.weights_from_products(
                 weight,
                 norms,
-                point_norms[here],
+                products.norms[here],
                 terms.offset[here],
                 terms.slope[here],
                 terms.limit[here],
@@ -414,36 +457,37 @@ def log_density(density: Density, X: Array, pool: threads) -> Array:
     minus infinity where no point reaches.
     """
     d = X.shape[1]
-    profile, h = density.profile, density.bandwidth
+    profile, h, points = density.profile, density.bandwidth, density.points
     log_factor = density.log_weight - d * np.log(h)
     top = log_factor.max()
     factor = np.exp(log_factor - top)
     limit = profile.squared_reach * h**2
-    points = density.points
+    starved = _starved(factor, points.dtype)
 
     def sums(terms: _Terms) -> Array:
         return _sums(density, terms, X, pool)[1]
 
-    with np.errstate(divide="ignore"):
-        if profile.name == "flat":
-            logs = np.log(sums(_pack(_loops.LINEAR, points, factor, -factor / h**2, limit)))
-        elif profile.name == "epanechnikov":
-            root = np.sqrt(0.5 * factor)
-            logs = np.log(sums(_pack(_loops.SQUARE, points, root, -root / h**2, limit)))
+    if profile.name == "flat":
+        total = sums(_pack(_loops.LINEAR, points, factor, -factor / h**2, limit))
+    elif profile.name == "epanechnikov":
+        root = np.sqrt(0.5 * factor)
+        total = sums(_pack(_loops.SQUARE, points, root, -root / h**2, limit))
+    else:
+        terms = _exponential_terms(points, log_factor - top, h**2, limit)
+        total = 2.0 * sums(terms)
+        if np.isfinite(profile.squared_reach):
+            edge = 2.0 * np.exp(-0.5 * profile.squared_reach)
+            inside = sums(_pack(_loops.FLAT, points, factor, np.zeros_like(h), limit))
+            total = np.maximum(total - edge * inside, 0.0)
         else:
-            terms = _exponential_terms(points, log_factor - top, h**2, limit)
-            total = sums(terms)
-            if np.isfinite(profile.squared_reach):
-                edge = np.exp(-0.5 * profile.squared_reach)
-                inside = sums(_pack(_loops.FLAT, points, factor, np.zeros_like(h), limit))
-                total = np.maximum(total - edge * inside, 0.0)
-            logs = np.log(2.0 * total)
-            starved = np.flatnonzero(total < terms.starved)
-            if starved.size and profile.name == "gaussian":
-                real = points[: density.n_points].astype(np.float64)
-                for part, u in _scaled_distances(density, real, X[starved]):
-                    logs[starved[part]] = np.log(2.0) + logsumexp(
-                        log_factor - top - 0.5 * u, axis=1
-                    )
+            starved = terms.starved
+    with np.errstate(divide="ignore"):
+        logs = np.log(total)
+        thin = np.flatnonzero(total < starved)
+        real = points[: density.n_points].astype(np.float64)
+        for part, u in _scaled_distances(density, real, X[thin]):
+            gaussian = profile.name == "gaussian"  # its shadow would underflow far out
+            log_shadow = np.log(2.0) - 0.5 * u if gaussian else np.log(profile.shadow(u))
+            logs[thin[part]] = logsumexp(log_factor - top + log_shadow, axis=1)
     total_weight = logsumexp(density.log_weight)
     return logs + top - total_weight - profile.log_mass(d) - d * np.log(density.scale)

@@ -5,8 +5,11 @@ Arrays in, arrays out; nothing here knows of estimators or links.
 What is exact. Starts that have come to rest are dropped; starts that stand on the very same
 spot (to the last bit) move on as one; blocks of points out of the kernel's reach are skipped,
 for a Gaussian where its weight is below machine epsilon. None of this changes where a start
-ends, for any number of threads. What is approximate, and only on request: ``merge_radius``, which
-lets starts that come close move on as one.
+ends, for any number of threads; nor do the other starts of the batch (to the last bit, except for
+float32 by matrix products, in many columns, where the last bits may differ).
+
+What is approximate, and only on request: ``merge_radius``, which lets starts that come close move
+on as one.
 """
 
 from __future__ import annotations
