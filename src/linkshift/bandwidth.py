@@ -222,13 +222,15 @@ def _spread_rows(X: Array) -> Array:
 
 def _kth_distance(X: Array, k: float, queries: Array, weight: Array | None) -> Array:
     """Distance at which the other rows' counts add up to k, for the rows ``queries``."""
+    algorithm = "kd_tree"  # takes differences: exact for twins
     if X.shape[1] > 15:
-        # In many columns neighbours are found by inner products, which lose digits far from the
-        # origin: bring the data there. In few, a tree takes differences, best left alone.
+        # Trees are slow in many columns. Inner products are fast, but lose digits far from the
+        # origin: bring the data there.
+        algorithm = "brute"
         X = X - (X.min(axis=0) + X.max(axis=0)) / 2
     if weight is None:
         # One more than k: the row itself comes first, or a twin of it, at distance nought.
-        index = NearestNeighbors(n_neighbors=int(k) + 1).fit(X)
+        index = NearestNeighbors(n_neighbors=int(k) + 1, algorithm=algorithm).fit(X)
         return index.kneighbors(X[queries])[0][:, -1].astype(np.float64)
     out = np.empty(queries.shape[0])
     rows = max(1, _CHUNK_PAIRS // X.shape[0])

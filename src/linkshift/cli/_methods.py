@@ -96,6 +96,38 @@ def mean_shift(
     return Outcome(labels, None, model.bandwidth_, done)
 
 
+def constrained_mean_shift(
+    X: Array, links: Links | None, options: Options, progress: Progress | None
+) -> Outcome:
+    """Constrained mean shift (CMS) with refinement."""
+    from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
+    from linkshift.links import ConflictError
+
+    if links is None or not len(links.cannot):
+        raise InputError(
+            "--method cms needs cannot-links: without them its growing bandwidth merges all rows. "
+            "Give some with --links or --label-column, or use --method mean-shift."
+        )
+    model = ConstrainedMeanShift(
+        bandwidth=options.bandwidth,
+        max_iter=options.max_iter or 80,
+        n_jobs=options.threads,
+        progress=progress,
+    )
+    try:
+        model.fit(X, links=links)
+    except ConflictError as error:
+        raise InputError(
+            f"{error}\nCorrect the links (`linkshift links check` lists all conflicts), give them "
+            "confidences below 1, or use --method mean-shift, which copes with contradictions."
+        ) from error
+    done = f"Constrained mean shift with {counted(len(links), 'link')}, columns scaled to [0, 1]"
+    grown = options.bandwidth is None
+    low, high = float(model.bandwidth_[0]), float(model.bandwidth_[-1])
+    done += f", bandwidth growing from {low:.4g} to {high:.4g}." if grown else "."
+    return Outcome(model.labels_, None, None if grown else low, done)
+
+
 def _bandwidth(bandwidth: Any, options: Options) -> str:
     if options.n_neighbors is not None:
         low, high = float(bandwidth.min()), float(bandwidth.max())
@@ -113,7 +145,12 @@ METHODS = {
             frozenset({"bandwidth", "kernel", "n_neighbors", "max_iter", "threads"}),
             mean_shift,
         ),
-        # Method("cms", "constrained mean shift", frozenset({...}), constrained_mean_shift),
+        Method(
+            "cms",
+            "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
+            frozenset({"bandwidth", "max_iter", "threads"}),
+            constrained_mean_shift,
+        ),
     )
 }
 

@@ -82,8 +82,9 @@ class MeanShift(ClusterMixin, BaseEstimator):
         Approximate, and two to four times faster at 0.1 for Gaussian kernels. Nought is exact.
     bin_size : float, default=None
         Pool the points in cells of this many bandwidths before shifting. Approximate, for
-        hundreds of thousands of rows and more in up to about five columns; 0.25 to 0.5 is a
-        good size. ``None`` is exact.
+        hundreds of thousands of rows and more in up to about five columns; 0.5 is a good size
+        for the Gaussian kernel. The flat kernel sees whole cells come and go, and finds modes
+        that are not there: take a smooth one. ``None`` is exact.
     keep_paths : bool, default=False
         Keep every position of every start in ``paths_``.
     progress : callable, default=None
@@ -460,9 +461,10 @@ class MeanShift(ClusterMixin, BaseEstimator):
             radius = radius / Profile("flat").spread(X.shape[1])
         else:
             radius = radius * profile.squared_reach**0.5
-        distance = np.linalg.norm(X - self._modes.centers[labels], axis=1)
+        unit = self._density.scale  # squares of very small distances would vanish
+        distance = np.linalg.norm((X - self._modes.centers[labels]) / unit, axis=1)
         allowed = np.broadcast_to(radius, self._modes.centers.shape[:1])[labels]
-        return np.where(distance <= allowed, labels, -1)
+        return np.where(distance <= allowed / unit, labels, -1)
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Log density of each row under the kernel density that the points climb.

@@ -14,25 +14,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkshift.shift._jit import jit
+from linkshift.shift._jit import jit, jit_inline
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, exp2
 
 # From this many near centres in a block on, all 64 are treated at once.
-_MANY = 6
+_MANY = 8
 
 
-@jit
+@jit_inline
 def _squared_distances(columns, position, out):  # type: ignore[no-untyped-def]
     """out[b] = squared distance of ``position`` to column b of a block."""
+    s = position[0]
     for b in range(BLOCK):
-        out[b] = 0.0
-    for k in range(columns.shape[0]):
+        out[b] = (columns[0, b] - s) * (columns[0, b] - s)
+    for k in range(1, columns.shape[0]):
         s = position[k]
         for b in range(BLOCK):
             out[b] += (columns[k, b] - s) * (columns[k, b] - s)
 
 
-@jit
+@jit_inline
 def _closeness(kind, columns, position, slope, limit, out):  # type: ignore[no-untyped-def]
     """out[b] = k(|t_b - position|^2 / h^2) for the columns of a block; returns the largest."""
     _squared_distances(columns, position, out)
@@ -50,7 +51,7 @@ def _closeness(kind, columns, position, slope, limit, out):  # type: ignore[no-u
     return top
 
 
-@jit
+@jit_inline
 def _box_distance(low, high, position):  # type: ignore[no-untyped-def]
     """Return the least squared distance between a box and a position."""
     least = 0.0
@@ -105,24 +106,23 @@ def fill_lists(  # type: ignore[no-untyped-def]
                     place += 1
 
 
-@jit
-def _times_power(weight, j, close, v, power):  # type: ignore[no-untyped-def]
+@jit_inline
+def _times_power(weight, j, close, v, power, factor):  # type: ignore[no-untyped-def]
     """weight[j, b] *= (1 - close[b] v) ** power for a whole block, by squaring."""
     if power == 1:
         for b in range(BLOCK):
             weight[j, b] *= 1.0 - close[b] * v
-        return
-    factor = np.empty(BLOCK)
-    for b in range(BLOCK):
-        factor[b] = 1.0 - close[b] * v
-    while power > 0:
-        if power & 1:
-            for b in range(BLOCK):
-                weight[j, b] *= factor[b]
-        power >>= 1
-        if power > 0:
-            for b in range(BLOCK):
-                factor[b] *= factor[b]
+    else:
+        for b in range(BLOCK):
+            factor[b] = 1.0 - close[b] * v
+        while power > 0:
+            if power & 1:
+                for b in range(BLOCK):
+                    weight[j, b] *= factor[b]
+            power >>= 1
+            if power > 0:
+                for b in range(BLOCK):
+                    factor[b] *= factor[b]
 
 
 @jit
@@ -150,6 +150,7 @@ def _link_weights(  # type: ignore[no-untyped-def]
     sample of centre j; where it does not, the weight is not wanted.
     """
     close = np.empty(BLOCK)
+    factor = np.empty(BLOCK)
     one = np.uint64(1)
     for side in range(2 * link_lists.shape[0]):
         p = side >> 1
@@ -171,7 +172,7 @@ def _link_weights(  # type: ignore[no-untyped-def]
                 lanes |= one << np.uint64(b)
             for q in range(start[other], start[other + 1]):
                 if reached[index[q]] & lanes:
-                    _times_power(weight, index[q], close, value[q], power)
+                    _times_power(weight, index[q], close, value[q], power, factor)
             continue
         for r in range(here, here + n_here):
             b = index[r] - block * BLOCK
@@ -179,8 +180,8 @@ def _link_weights(  # type: ignore[no-untyped-def]
             c = sure * value[r]
             for q in range(start[other], start[other + 1]):
                 if reached[index[q]] & lane:
-                    factor = 1.0 - c * value[q]
-                    weight[index[q], b] *= factor if power == 1 else factor**power
+                    single = 1.0 - c * value[q]
+                    weight[index[q], b] *= single if power == 1 else single**power
 
 
 @jit

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from linkshift.shift._jit import jit
+from linkshift.shift._jit import jit, jit_inline
 
 LANES = 64
 BLOCK = 64
@@ -37,20 +37,21 @@ def exp2(t: Any) -> Any:
 @overload(exp2, inline="always")
 def _exp2(t: Any) -> Any:
     # Adding 1.5 * 2^23 (2^52) rounds t to a whole number and leaves it in the low bits, from
-    # where it is shifted into the exponent of the result. The rest, |f| <= 1/2, goes through
-    # the series ln(2)^k f^k / k!, cut where the next term is below half a unit in the last place.
+    # where it is shifted into the exponent of the result. The rest, |f| <= 1/2, goes through a
+    # polynomial: in float32 the best of degree 5 in relative error (9e-8) with p(0) = 1, in
+    # float64 the series ln(2)^k f^k / k!, cut where the next term is below half a unit in the
+    # last place.
     if t.bitwidth == 32:
 
         def single(t: Any) -> Any:
             magic = np.float32(12582912.0)
             rounded = t + magic
             f = t - (rounded - magic)
-            p = np.float32(1.5403530393381608e-4)
-            p = p * f + np.float32(1.3333558146428443e-3)
-            p = p * f + np.float32(9.6181291076284770e-3)
-            p = p * f + np.float32(5.5504108664821580e-2)
-            p = p * f + np.float32(2.4022650695910072e-1)
-            p = p * f + np.float32(6.9314718055994531e-1)
+            p = np.float32(1.3264726899090938e-3)
+            p = p * f + np.float32(9.671512660563958e-3)
+            p = p * f + np.float32(5.5507337442444765e-2)
+            p = p * f + np.float32(2.4022242084919238e-1)
+            p = p * f + np.float32(6.931469775984721e-1)
             p = p * f + np.float32(1.0)
             bits = np.float32(rounded).view(np.int32)
             return p * np.int32((bits + np.int32(127)) << np.int32(23)).view(np.float32)
@@ -80,16 +81,18 @@ def _exp2(t: Any) -> Any:
     return double
 
 
-@jit
+@jit_inline
 def _squared_distances(lanes, points, j, out):  # type: ignore[no-untyped-def]
     """out[q, b] = squared distance of lane b to point j + q, four points at a time."""
     d = lanes.shape[0]
+    x0, x1, x2, x3 = points[j, 0], points[j + 1, 0], points[j + 2, 0], points[j + 3, 0]
     for b in range(LANES):
-        out[0, b] = 0
-        out[1, b] = 0
-        out[2, b] = 0
-        out[3, b] = 0
-    k = 0
+        s = lanes[0, b]
+        out[0, b] = (s - x0) * (s - x0)
+        out[1, b] = (s - x1) * (s - x1)
+        out[2, b] = (s - x2) * (s - x2)
+        out[3, b] = (s - x3) * (s - x3)
+    k = 1
     while k + 1 < d:  # two coordinates at a time halve the traffic on ``out``
         x0, x1, x2, x3 = points[j, k], points[j + 1, k], points[j + 2, k], points[j + 3, k]
         k1 = k + 1
@@ -111,7 +114,7 @@ def _squared_distances(lanes, points, j, out):  # type: ignore[no-untyped-def]
             out[3, b] += (s - x3) * (s - x3)
 
 
-@jit
+@jit_inline
 def _weights(kind, distance, offset, slope, limit, j, zero, out):  # type: ignore[no-untyped-def]
     """out[q, b] = weight of point j + q for lane b, from the squared distances."""
     for q in range(4):
@@ -134,7 +137,7 @@ def _weights(kind, distance, offset, slope, limit, j, zero, out):  # type: ignor
                     out[q, b] *= out[q, b]
 
 
-@jit
+@jit_inline
 def _add_means(weight, points, j, sums, total):  # type: ignore[no-untyped-def]
     """Add four weighted points to each lane's sums."""
     d = sums.shape[0]
@@ -157,7 +160,7 @@ def _add_means(weight, points, j, sums, total):  # type: ignore[no-untyped-def]
             sums[k, b] += (w0 * x0 + w1 * x1) + (w2 * x2 + w3 * x3)
 
 
-@jit
+@jit_inline
 def _box_distances(low, high, box_low, box_high, i):  # type: ignore[no-untyped-def]
     """Least and greatest squared distance between the lanes' box and the box of block i."""
     least = low[0] * 0

@@ -1,0 +1,86 @@
+"""First centres of k-means under links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import kmeans_plusplus
+
+from linkshift.links import Links
+
+Array = NDArray[Any]
+
+
+def neighbourhood_centres(
+    X: Array, links: Links, n_clusters: int, random: np.random.RandomState
+) -> Array:
+    r"""Centres from what is must-linked, the large and far ones first.
+
+    The means of the must-linked components are visited by weighted farthest-first traversal
+    (Bilenko et al. 2004, section 3.1): the largest first, then, again and again, the one with
+    the greatest
+
+    .. math:: |N| \cdot \min_{c \text{ chosen}} \|\bar{x}_N - c\|.
+
+    When there are fewer components than clusters, k-means++ adds the rest.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Data.
+    links : Links
+        Only must-links count.
+    n_clusters : int
+        Number of centres.
+    random : RandomState
+        The source of chance, for k-means++.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, d)
+    """
+    means, sizes = _neighbourhoods(X, links)
+    centres = means[_farthest_first(means, sizes, n_clusters)]
+    if len(centres) < n_clusters:
+        centres = _top_up(X, centres, n_clusters, random)
+    return centres
+
+
+def _neighbourhoods(X: Array, links: Links) -> tuple[Array, Array]:
+    """Means and sizes of the must-linked components of two rows and more."""
+    closure = Links(links.must).closure(X.shape[0])
+    sums = np.zeros((closure.n_components, X.shape[1]))
+    np.add.at(sums, closure.component, X)
+    large = closure.sizes > 1
+    sizes = closure.sizes[large]
+    return sums[large] / sizes[:, None], sizes
+
+
+def _farthest_first(means: Array, sizes: Array, most: int) -> list[int]:
+    """Order of the weighted farthest-first traversal, ``most`` entries at most."""
+    if not len(means):
+        return []
+    chosen = [int(sizes.argmax())]
+    nearest = np.linalg.norm(means - means[chosen[0]], axis=1)
+    while len(chosen) < min(most, len(means)):
+        value = sizes * nearest
+        value[chosen] = -1.0
+        chosen.append(int(value.argmax()))
+        nearest = np.minimum(nearest, np.linalg.norm(means - means[chosen[-1]], axis=1))
+    return chosen
+
+
+def _top_up(X: Array, centres: Array, n_clusters: int, random: np.random.RandomState) -> Array:
+    """Add rows, each drawn by its squared distance to the centres so far (k-means++)."""
+    if not len(centres):
+        return kmeans_plusplus(X, n_clusters, random_state=random)[0]
+    nearest = ((X[:, None] - centres) ** 2).sum(axis=2).min(axis=1)
+    while len(centres) < n_clusters:
+        total = nearest.sum()
+        share = nearest / total if total > 0 else None
+        row = X[random.choice(len(X), p=share)]
+        centres = np.vstack([centres, row])
+        nearest = np.minimum(nearest, ((X - row) ** 2).sum(axis=1))
+    return centres

@@ -1,0 +1,285 @@
+# mypy: disable-error-code="no-untyped-def"
+"""Jit loops of k-means under links. They trust their input."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkshift.shift._jit import jit
+
+
+@jit
+def pck_sweep(X, order, labels, centres, component, edge, weight, edge_start, count):
+    """Assign rows in turn to the cluster that costs least, in place; return how many changed.
+
+    ``count[c, h]`` is how many rows of component c have label h.
+    """
+    k = centres.shape[0]
+    cost = np.empty(k)
+    changed = 0
+    for i in order:
+        c, old = component[i], labels[i]
+        if old >= 0:
+            count[c, old] -= 1
+        pck_costs(X[i], c, centres, edge, weight, edge_start, count, 1.0, cost)
+        best = cheapest(cost, old)
+        count[c, best] += 1
+        if best != old:
+            labels[i] = best
+            changed += 1
+    return changed
+
+
+@jit
+def pck_costs(x, c, centres, edge, weight, edge_start, count, share, cost):
+    """Fill ``cost``: half the squared distance, and ``share`` of the penalties of violated links."""
+    k, d = centres.shape
+    for h in range(k):
+        total = 0.0
+        for f in range(d):
+            total += (x[f] - centres[h, f]) ** 2
+        cost[h] = 0.5 * total
+    for e in range(edge_start[c], edge_start[c + 1]):
+        o, w = edge[e], share * weight[e]
+        # A must-link saves where it holds, a cannot-link costs where it does not.
+        here = 0
+        for h in range(k):
+            here += count[o, h]
+        for h in range(k):
+            cost[h] += w * (here - count[o, h]) if w > 0 else -w * count[o, h]
+
+
+@jit
+def pck_objective(X, labels, centres, component, edge, weight, edge_start, count):
+    """Sum of half squared distances and of the penalties; each link is met at both its ends."""
+    cost = np.empty(centres.shape[0])
+    total = 0.0
+    for i in range(X.shape[0]):
+        pck_costs(X[i], component[i], centres, edge, weight, edge_start, count, 0.5, cost)
+        total += cost[labels[i]]
+    return total
+
+
+@jit
+def cheapest(cost, old):
+    """Return the least cost's index; of equals, the old one, then the first."""
+    best = old if old >= 0 else 0
+    for h in range(cost.shape[0]):
+        if cost[h] < cost[best]:
+            best = h
+    return best
+
+
+@jit
+def tally(X, labels, component, count, first, second):
+    """Number, sum and sum of squares of the rows of each component with each label, in place."""
+    count[:] = 0
+    first[:] = 0.0
+    second[:] = 0.0
+    for i in range(X.shape[0]):
+        if labels[i] >= 0:
+            book(X[i], component[i], labels[i], 1, count, first, second)
+
+
+@jit
+def book(x, c, h, times, count, first, second):
+    """Add (1) or take away (-1) a row in the tallies."""
+    count[c, h] += times
+    for f in range(x.shape[0]):
+        first[c, h, f] += times * x[f]
+        second[c, h, f] += times * x[f] * x[f]
+
+
+@jit
+def mpck_sweep(
+    X,
+    order,
+    labels,
+    centres,
+    metric,
+    farthest,
+    component,
+    edge,
+    weight,
+    edge_start,
+    count,
+    first,
+    second,
+):
+    """Assign rows in turn as `pck_sweep` does, under one diagonal metric for each cluster."""
+    k = centres.shape[0]
+    cost, own = np.empty(k), np.empty(k)
+    log_det = np.log(metric).sum(axis=1)
+    changed = 0
+    for i in order:
+        c, old = component[i], labels[i]
+        if old >= 0:
+            book(X[i], c, old, -1, count, first, second)
+        mpck_costs(
+            X[i],
+            c,
+            centres,
+            metric,
+            log_det,
+            farthest,
+            edge,
+            weight,
+            edge_start,
+            count,
+            first,
+            second,
+            1.0,
+            cost,
+            own,
+        )
+        best = cheapest(cost, old)
+        book(X[i], c, best, 1, count, first, second)
+        if best != old:
+            labels[i] = best
+            changed += 1
+    return changed
+
+
+@jit
+def mpck_costs(
+    x,
+    c,
+    centres,
+    metric,
+    log_det,
+    farthest,
+    edge,
+    weight,
+    edge_start,
+    count,
+    first,
+    second,
+    share,
+    cost,
+    own,
+):
+    """Fill ``cost`` with what each label costs a row; ``own`` is room to work in."""
+    k, d = centres.shape
+    for h in range(k):
+        cost[h] = -log_det[h]
+        for f in range(d):
+            cost[h] += metric[h, f] * (x[f] - centres[h, f]) ** 2
+    for e in range(edge_start[c], edge_start[c + 1]):
+        o, w = edge[e], share * weight[e]
+        whole = 0.0
+        for h in range(k):  # squared distances to the rows of o with label h, in h's metric
+            own[h] = 0.0
+            if count[o, h] > 0:
+                for f in range(d):
+                    apart = count[o, h] * x[f] * x[f] - 2.0 * x[f] * first[o, h, f]
+                    own[h] += metric[h, f] * max(apart + second[o, h, f], 0.0)
+            whole += own[h]
+        if w < 0:
+            for h in range(k):
+                cost[h] -= w * (count[o, h] * farthest[h] - own[h])
+            continue
+        for h in range(k):
+            cost[h] += 0.5 * w * (whole - own[h])
+        for g in range(k):  # the same rows, in the metric of the label that is tried
+            if count[o, g] == 0:
+                continue
+            for f in range(d):
+                apart = count[o, g] * x[f] * x[f] - 2.0 * x[f] * first[o, g, f]
+                apart = max(apart + second[o, g, f], 0.0)
+                for h in range(k):
+                    if h != g:
+                        cost[h] += 0.5 * w * metric[h, f] * apart
+
+
+@jit
+def mpck_objective(
+    X,
+    labels,
+    centres,
+    metric,
+    farthest,
+    component,
+    edge,
+    weight,
+    edge_start,
+    count,
+    first,
+    second,
+):
+    """Bilenko's objective; each link is met at both its ends."""
+    k = centres.shape[0]
+    cost, own = np.empty(k), np.empty(k)
+    log_det = np.log(metric).sum(axis=1)
+    total = 0.0
+    for i in range(X.shape[0]):
+        mpck_costs(
+            X[i],
+            component[i],
+            centres,
+            metric,
+            log_det,
+            farthest,
+            edge,
+            weight,
+            edge_start,
+            count,
+            first,
+            second,
+            0.5,
+            cost,
+            own,
+        )
+        total += cost[labels[i]]
+    return total
+
+
+@jit
+def mpck_scatter(
+    X, labels, centres, span, component, edge, weight, edge_start, count, first, second
+):
+    """Each cluster's scatter by feature: rows about their centre, and what links add.
+
+    ``span[h]`` is the squared difference, by feature, of the two rows farthest apart for h.
+    """
+    k, d = centres.shape
+    scatter = np.zeros((k, d))
+    for i in range(X.shape[0]):
+        h, c = labels[i], component[i]
+        for f in range(d):
+            scatter[h, f] += (X[i, f] - centres[h, f]) ** 2
+        for e in range(edge_start[c], edge_start[c + 1]):
+            o, w = edge[e], 0.5 * weight[e]
+            for g in range(k):
+                if count[o, g] == 0 or (w > 0) == (g == h):
+                    continue
+                for f in range(d):
+                    apart = count[o, g] * X[i, f] * X[i, f] - 2.0 * X[i, f] * first[o, g, f]
+                    apart = max(apart + second[o, g, f], 0.0)
+                    if w > 0:
+                        scatter[h, f] += w * apart
+                    else:
+                        scatter[h, f] -= w * (count[o, g] * span[h, f] - apart)
+    return scatter
+
+
+@jit
+def farthest_pair(X, radius):
+    """Return the two rows farthest apart; ``radius`` bounds them, largest first.
+
+    Two rows are at most the sum of their distances to any point apart, so that the search ends
+    as soon as that sum falls short of what was found.
+    """
+    n, d = X.shape
+    best, one, other = -1.0, 0, 0
+    for i in range(n):
+        if best >= 0 and (radius[i] + radius[0]) ** 2 <= best:
+            break
+        for j in range(i):
+            if (radius[i] + radius[j]) ** 2 <= best:
+                break
+            apart = 0.0
+            for f in range(d):
+                apart += (X[i, f] - X[j, f]) ** 2
+            if apart > best:
+                best, one, other = apart, i, j
+    return one, other
