@@ -26,6 +26,7 @@ SUITES = {
     "gaussian": "benchmarks.speed.gaussian",
     "binned": "benchmarks.speed.binned",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
+    "cms": "benchmarks.papers.cms",
 }
 DEFAULT = ("first_call", "flat", "step", "gaussian", "binned")  # two to three minutes
 RESULTS = Path(__file__).parent / "results"

@@ -52,7 +52,7 @@ def test_quiet_says_nothing(run, data):
 
 
 def test_columns(run, data):
-    result = run("cluster", data, "--columns", "y")
+    result = run("cluster", data, "--columns", "y", "--bandwidth", 1)
     assert "1 column used: y. Left out: name (text), x (number)." in result.stderr
     assert partition(table(result.stdout)["label"].to_numpy()) == TWO
 

@@ -28,13 +28,26 @@ def test_entries(method, groups):
     assert METHODS[method.name] is method
     assert method.help
     assert method.uses <= {field.name for field in fields(Options)}
-    for links in (None, Links(must=[(0, 20)])):
+    both = Links(must=[(0, 20)], cannot=[(0, 40)])
+    for links in (both,) if method.name == "cms" else (None, Links(must=[(0, 20)]), both):
         steps = []
         outcome = method.run(groups, links, Options(), lambda *step, to=steps: to.append(step))
         assert outcome.labels.shape == (60,)
         assert outcome.done.endswith(".")
         assert steps
         assert steps[-1][0] == steps[-1][1]
+
+
+def test_cms_asks_for_cannot_links(groups):
+    for links in (None, Links(must=[(0, 20)])):
+        with pytest.raises(InputError, match="cannot-links"):
+            METHODS["cms"].run(groups, links, Options(), None)
+
+
+def test_cms_refuses_contradictions_and_names_the_chain(groups):
+    links = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
+    with pytest.raises(InputError, match="0 - 1 - 2"):
+        METHODS["cms"].run(groups, links, Options(), None)
 
 
 def nothing(X, links, options, progress):

@@ -127,7 +127,7 @@ def problems(draw, max_n=60, layouts=("clumps", "lattice", "spots")):
 # Against the twin
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(problems(), st.sampled_from([0.0, 1e-12]))
 def test_every_state_is_the_twins(problem, merge_tol):
     states, least = twin_states(problem)
@@ -142,7 +142,7 @@ def test_every_state_is_the_twins(problem, merge_tol):
     np.testing.assert_allclose(states[ours.n_iter], ours.centres[ours.group], rtol=0, atol=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(problems())
 def test_without_the_early_exit_every_bandwidth_is_used(problem):
     states, least = twin_states(problem)
@@ -154,7 +154,7 @@ def test_without_the_early_exit_every_bandwidth_is_used(problem):
     np.testing.assert_allclose(positions(ours), states[-1], rtol=0, atol=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(problems())
 def test_at_the_default_merge_tolerance_one_step_is_the_twins(problem):
     short = problem._replace(bandwidths=problem.bandwidths[-1:])
@@ -186,7 +186,7 @@ def test_many_links_between_the_same_two_spots(kernel, blurring):
     # centres, with multiplicity; k k is well below one for the rows between.
     X = np.array([[0.0, 0.0]] * 5 + [[2.0, 0.0]] * 4 + [[0.3, 0.1], [1.6, -0.1]])
     cannot = np.array([(i, j) for i in range(5) for j in range(5, 9)])
-    problem = Problem(X, cannot, np.array([0.9, 1.1, 2.3]), LinkKernel(kernel, 0.2), None, blurring)
+    problem = Problem(X, cannot, np.array([1.9, 2.1, 2.5]), LinkKernel(kernel, 0.2), None, blurring)
     with without_early_exit():
         ours = ascend(problem)
     states, _ = twin_states(problem)
@@ -289,7 +289,7 @@ def test_a_centre_that_loses_all_weight_stays_put(kernel):
 @every_kernel
 @pytest.mark.parametrize("blurring", [False, True])
 def test_any_number_of_threads_gives_the_same_bits(kernel, blurring):
-    problem = make_problem(7, 400, 4, kernel, m=700, blurring=blurring, soft=blurring)
+    problem = make_problem(7, 300, 4, kernel, m=300, blurring=blurring, soft=blurring)
     one = ascend(problem, merge_tol=1e-5, n_threads=1)
     for n_threads in (2, 5):
         more = ascend(problem, merge_tol=1e-5, n_threads=n_threads)
@@ -297,7 +297,7 @@ def test_any_number_of_threads_gives_the_same_bits(kernel, blurring):
         np.testing.assert_array_equal(more.group, one.group)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problems())
 def test_the_order_of_rows_and_links_does_not_matter(problem):
     assume(twin_states(problem)[1] > 1e-8)
@@ -314,7 +314,7 @@ def test_the_order_of_rows_and_links_does_not_matter(problem):
     np.testing.assert_allclose(positions(other), positions(one)[shuffle], rtol=0, atol=1e-7)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(problems(layouts=("clumps", "spots")), st.sampled_from([0.01, 0.5, 64.0, 1e4]))
 def test_translation_and_scaling(problem, unit):
     assume(twin_states(problem)[1] > 1e-6)
@@ -333,7 +333,7 @@ def classes(seed):
     """Points in two or three classes, everything known: the ascent ends early."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(18) % (2 + seed % 2))
-    X = rng.normal(size=(18, 2)) * 0.3 + (y[:, None] if seed % 3 else 0.0)
+    X = rng.normal(size=(18, 2)) * 0.3 + 2.0 * y[:, None]
     i, j = np.triu_indices(18, k=1)
     cannot = np.stack([i, j], axis=1)[y[i] != y[j]]
     return X, cannot, y
@@ -368,9 +368,9 @@ def test_links_below_full_confidence_do_not_end_the_ascent():
     sure = constrained_ascend(X, cannot, widths, LinkKernel())
     assert sure.n_iter < 30
     assert len(sure.centres) == 2
-    unsure = constrained_ascend(X, cannot, widths, LinkKernel(), confidence=np.full(4, 0.9))
-    assert len(unsure.centres) == 1
-    assert unsure.n_iter > sure.n_iter
+    unsure = constrained_ascend(X, cannot, widths, LinkKernel(), confidence=np.full(4, 0.1))
+    assert unsure.n_iter == 30
+    assert np.ptp(unsure.centres) < 0.5 * np.ptp(sure.centres)
 
 
 def test_one_centre_ends_the_ascent():
@@ -381,9 +381,25 @@ def test_one_centre_ends_the_ascent():
     np.testing.assert_allclose(ours.centres, [[X.mean()]], atol=0.05)
 
 
-EARLY = np.array(
-    [0.0, 4.5e-05, 0.00235, 0.010579, 0.025869, 0.029486, 0.032122, 0.231945, 1.0, 0.186498]
+@pytest.mark.xfail(
+    strict=True,
+    reason="after the early exit centres would still drift with h: closeness at the last "
+    "bandwidth can differ from the full run's (here 1 cluster in the paper, 2 with the exit)",
 )
+def test_the_early_exit_changes_no_closeness():
+    X = np.array(
+        [0, 4.5e-5, 0.00235, 0.010579, 0.025869, 0.029486, 0.032122, 0.231945, 1, 0.186498]
+    )
+    cannot = np.array([(i, 9) for i in range(9)])
+    widths = np.linspace(4.5e-5, 1.0, 80)
+    early = constrained_ascend(X[:, None], cannot, widths, LinkKernel())
+    with without_early_exit():
+        late = constrained_ascend(X[:, None], cannot, widths, LinkKernel())
+    radius = widths[-1] * np.sqrt(-np.log(0.99))
+    assert same_partition(
+        merge_close(early.centres, radius)[early.group],
+        merge_close(late.centres, radius)[late.group],
+    )
 
 
 # History and progress

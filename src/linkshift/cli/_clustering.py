@@ -156,6 +156,8 @@ def _all_links(
     remedy = f"See all, and what to remove, with: linkshift links check {request.links}"
     if label_links is not None and not (file_links is not None and file_links.conflicts()):
         remedy = f"Check the links against the labels in {request.label_column!r}."
+    if not request.method.copes:  # it will refuse contradictions itself
+        return links, 0
     return links, _link_files.warn_of_conflicts(console, links, ids, remedy)
 
 

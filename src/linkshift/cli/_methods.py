@@ -67,6 +67,7 @@ class Method:
     help: str
     uses: frozenset[str]
     run: Run
+    copes: bool = True  # with links that contradict each other
 
 
 def mean_shift(
@@ -150,6 +151,7 @@ METHODS = {
             "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
             frozenset({"bandwidth", "max_iter", "threads"}),
             constrained_mean_shift,
+            copes=False,
         ),
     )
 }

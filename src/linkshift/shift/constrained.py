@@ -210,6 +210,8 @@ def constrained_ascend(
                 history.append((centres, group[rank]))
             if progress is not None:
                 progress(n_iter, len(bandwidths))
+    if progress is not None and n_iter < len(bandwidths):
+        progress(len(bandwidths), len(bandwidths))
     last = float(bandwidths[max(n_iter - 1, 0)])
     return ConstrainedAscent(centres, group[rank], last, n_iter, history)
 
