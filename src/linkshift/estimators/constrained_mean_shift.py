@@ -22,9 +22,11 @@ from linkshift.modes import merge_close
 from linkshift.refinement import absorb_dust, hold, merge_by_votes, nearest_rows, settle
 from linkshift.shift.constrained import (
     ConstrainedAscent,
+    History,
     LinkKernel,
     LinkKernelName,
     constrained_ascend,
+    first_effect,
 )
 
 __all__ = ["ConstrainedMeanShift"]
@@ -83,7 +85,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         must-linked components), each pair of components is represented by an equal share of
         its pairs, with a warning. Labels honour all links in any case.
     keep_history : bool, default=False
-        Keep the positions of all iterations in ``history_``.
+        Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     progress : callable, default=None
@@ -225,36 +227,78 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         self
         """
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
-        n = data.shape[0]
-        given = Links.coerce(links).check(n)
-        if partial_labels is not None:
-            given = given + Links.from_labels(partial_labels).check(n)
+        self._dtype = data.dtype
         self._set_scaling(data)
-        points = self._scaled(data)
-        closure = self._closure(given, n)
-        cannot, confidence = self._bending_links(given, closure)
-        self.bandwidth_ = self._schedule(points)
+        self._fit_points = self._scaled(data)
+        self.bandwidth_ = self._schedule(self._fit_points)
+        self._history: History = []
+        self._bending: tuple[Array, Array | None] = (np.empty((0, 2), dtype=np.int64), None)
+        return self._cluster(_joined(links, partial_labels, data.shape[0]))
+
+    def refit(
+        self, *, links: Links | None = None, partial_labels: ArrayLike | None = None
+    ) -> ConstrainedMeanShift:
+        """Cluster the rows of the last ``fit`` again, under other links.
+
+        Goes on from the first iteration that the changed links could have altered, so that a
+        few answers more or less cost a part of a fit; labels are those of a fresh fit. Needs
+        ``keep_history=True``. Parameters must be as they were.
+
+        Parameters
+        ----------
+        links : Links, default=None
+            All links, not only the changed ones.
+        partial_labels : array-like of shape (n_samples,), default=None
+            As in ``fit``.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if not self._history:
+            raise ValueError("refit goes on from the history: fit with keep_history=True first.")
+        return self._cluster(_joined(links, partial_labels, self._fit_points.shape[0]))
+
+    def _cluster(self, links: Links) -> ConstrainedMeanShift:
+        """Go through the stages: close links, shift, label."""
+        points = self._fit_points
+        closure = self._closure(links, points.shape[0])
+        cannot, confidence = self._bending_links(links, closure)
+        shift: dict[str, Any] = {"scale": self.constraint_scale, "blurring": self.blurring}
+        kernel = LinkKernel(self.kernel, self.truncation)
+        past = None
+        if self._history:
+            changed = _changed(self._bending, (cannot, confidence))
+            kept = first_effect(points, changed, self._history, self.bandwidth_, kernel, **shift)
+            past = self._history[: kept + 1]
         ascent = constrained_ascend(
             points,
             cannot,
             self.bandwidth_,
-            LinkKernel(self.kernel, self.truncation),
-            scale=self.constraint_scale,
+            kernel,
             confidence=confidence,
-            blurring=self.blurring,
             keep_history=self.keep_history,
+            past=past,
             n_threads=n_threads(self.n_jobs),
             progress=self.progress,
+            **shift,
         )
+        self._bending = (cannot, confidence)
+        self._history = ascent.history
         self.n_iter_ = max(ascent.n_iter, 1)
-        self.labels_ = self._labels(points, ascent, given, closure)
+        self.labels_ = self._labels(points, ascent, links, closure)
         self.n_clusters_ = int(self.labels_.max()) + 1
-        self.link_report_ = link_satisfaction(self.labels_, given)
-        self.shifted_ = self._unscaled(ascent.centres[ascent.group], data.dtype)
-        if self.keep_history:
-            self.history_ = [self._unscaled(t[g], data.dtype) for t, g in ascent.history]
-        self._fit_points = points
+        self.link_report_ = link_satisfaction(self.labels_, links)
+        self.shifted_ = self._unscaled(ascent.centres[ascent.group])
         return self
+
+    @property
+    def history_(self) -> list[Array]:
+        """Positions of all rows before each iteration and after the last."""
+        if not getattr(self, "_history", None):
+            raise AttributeError("history_ is there after fit with keep_history=True.")
+        return [self._unscaled(centres[group]) for centres, group in self._history]
 
     def _closure(self, links: Links, n: int) -> Closure:
         """Close certain links; uncertain ones stay single, so that errors do not multiply."""
@@ -343,8 +387,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     def _scaled(self, X: Array) -> Array:
         return (X.astype(np.float64) - self._low) / self._span
 
-    def _unscaled(self, points: Array, dtype: np.dtype[Any]) -> Array:
-        return (points * self._span + self._low).astype(dtype)
+    def _unscaled(self, points: Array) -> Array:
+        return (points * self._span + self._low).astype(self._dtype)
 
     def predict(self, X: ArrayLike) -> Array:
         r"""Cluster of each row, by a vote of the nearest training rows.
@@ -379,6 +423,25 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         twin = distance[:, 0] == 0
         labels[twin] = self.labels_[rows[twin, 0]]
         return labels.astype(np.int64)
+
+
+def _joined(links: Links | None, partial_labels: ArrayLike | None, n: int) -> Links:
+    """Links and partial labels as one set of links, checked against the number of rows."""
+    given = Links.coerce(links).check(n)
+    if partial_labels is None:
+        return given
+    return given + Links.from_labels(partial_labels).check(n)
+
+
+def _changed(before: tuple[Array, Array | None], after: tuple[Array, Array | None]) -> Array:
+    """Pairs that are in one of two sets of cannot-links only, or changed their confidence."""
+    sets = []
+    for pairs, confidence in (before, after):
+        sure = np.ones(len(pairs)) if confidence is None else confidence
+        ordered = np.sort(pairs, axis=1).tolist()
+        sets.append({(a, b, c) for (a, b), c in zip(ordered, sure.tolist(), strict=True)})
+    changed = sorted({pair[:2] for pair in sets[0] ^ sets[1]})
+    return np.array(changed, dtype=np.int64).reshape(-1, 2)
 
 
 def _between(group: Array, closure: Closure) -> Array:

@@ -26,6 +26,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from linkshift.shift import _constrained_loops as loops
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
@@ -33,9 +34,16 @@ from linkshift.shift.density import threads
 from linkshift.shift.engine import first_of_equal_rows
 from linkshift.shift.neighbours import block_order, boxes
 
-__all__ = ["ConstrainedAscent", "LinkKernel", "LinkKernelName", "constrained_ascend"]
+__all__ = [
+    "ConstrainedAscent",
+    "LinkKernel",
+    "LinkKernelName",
+    "constrained_ascend",
+    "first_effect",
+]
 
 Array = NDArray[Any]
+History = list[tuple[Array, Array]]
 LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
 _LOG2E = float(np.log2(np.e))
@@ -101,7 +109,7 @@ class ConstrainedAscent:
     group: Array
     bandwidth: float
     n_iter: int
-    history: list[tuple[Array, Array]] = field(default_factory=list)
+    history: History = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -133,6 +141,7 @@ def constrained_ascend(
     blurring: bool = False,
     merge_tol: float = 1e-5,
     keep_history: bool = False,
+    past: History | None = None,
     n_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> ConstrainedAscent:
@@ -160,6 +169,8 @@ def constrained_ascend(
         Distance, in bandwidths, at which trajectories have met.
     keep_history : bool
         Whether to keep the state of every iteration.
+    past : list of (centres, group), optional
+        The first states of an earlier run on the same X, to go on from the last of them.
     n_threads : int
         Number of threads; the result is the same for any.
     progress : callable, optional
@@ -182,10 +193,15 @@ def constrained_ascend(
     levels, level = np.unique(sure, return_inverse=True)
 
     centres, group = samples.copy(), np.arange(n)
-    history = [(centres, group[rank])] if keep_history else []
-    n_iter = 0
+    history = [(centres, group[rank])]
+    if past:
+        history = list(past)
+        centres, group = history[-1][0], history[-1][1][order]
+    n_iter = len(history) - 1
+    if not keep_history:
+        history = []
     with threads(n_threads) as pool:
-        for h in bandwidths:
+        for h in bandwidths[n_iter:]:
             pairs, multiplicity, pair_level = _distinct_links(
                 group[links], level, len(centres), len(levels)
             )
@@ -214,6 +230,38 @@ def constrained_ascend(
         progress(len(bandwidths), len(bandwidths))
     last = float(bandwidths[max(n_iter - 1, 0)])
     return ConstrainedAscent(centres, group[rank], last, n_iter, history)
+
+
+def first_effect(
+    X: Array,
+    pairs: Array,
+    history: History,
+    bandwidths: Sequence[float] | Array,
+    kernel: LinkKernel,
+    *,
+    scale: float = 0.5,
+    floor: float = 1e-3,
+    blurring: bool = False,
+) -> int:
+    """First iteration of a run that one of these cannot-links could have changed.
+
+    A link changes a step when a centre near its one end reaches a sample of a centre near its
+    other end. Until then a run with the link and a run without it are the same, and the history
+    of the one serves the other. Returns the number of states in the history when no iteration
+    was changed.
+    """
+    for iteration, (h, (centres, group)) in enumerate(zip(bandwidths, history, strict=False)):
+        samples = centres[group] if blurring else X
+        reach = kernel.limit * h**2
+        for x, y in group[pairs].tolist():
+            length = float(np.linalg.norm(centres[x] - centres[y]))
+            limit = kernel.limit * max(floor, min(h, scale * length)) ** 2
+            near = [((centres - centres[end]) ** 2).sum(axis=1) < limit for end in (x, y)]
+            for one, other in (near, near[::-1]):
+                apart = cdist(centres[one], samples[other[group]], "sqeuclidean")
+                if (apart < reach).any():
+                    return iteration
+    return len(history)
 
 
 @dataclass(frozen=True)
