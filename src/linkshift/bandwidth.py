@@ -64,7 +64,7 @@ def default_bandwidth(X: Array, profile: Profile, *, sample_weight: Array | None
     >>> from linkshift.profiles import Profile
     >>> X = np.arange(16.0)[:, None]
     >>> default_bandwidth(X, Profile("flat"))
-    8.5
+    3.0
     """
     X, weight = _positive(X, sample_weight)
     n_effective = float(X.shape[0] if weight is None else weight.sum())
