@@ -32,7 +32,7 @@ def pck_sweep(X, order, labels, centres, component, edge, weight, edge_start, co
 
 @jit
 def pck_costs(x, c, centres, edge, weight, edge_start, count, share, cost):
-    """Fill ``cost``: half the squared distance, and ``share`` of the penalties of violated links."""
+    """Fill ``cost``: half the squared distance, and ``share`` of the prices of violated links."""
     k, d = centres.shape
     for h in range(k):
         total = 0.0
@@ -72,7 +72,7 @@ def cheapest(cost, old):
 
 @jit
 def tally(X, labels, component, count, first, second):
-    """Number, sum and sum of squares of the rows of each component with each label, in place."""
+    """Count and sum rows and their squares, by component and label, in place."""
     count[:] = 0
     first[:] = 0.0
     second[:] = 0.0

@@ -36,6 +36,8 @@ class PCKMeans(LinkedKMeans):
         Number of clusters.
     weight : float, default=1.0
         Price w of a violated link of confidence one, in squared units of X: scale the features.
+        A high price freezes the labels of the first iteration; 0.03 is better than 1 on the
+        image embeddings of the benchmark suite ``cms``.
     init : {"neighbourhoods", "k-means++"} or array-like, default="neighbourhoods"
         First centres: means of must-linked components by weighted farthest-first traversal, with
         k-means++ for the rest; k-means++ alone; or the centres themselves.
