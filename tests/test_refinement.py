@@ -463,6 +463,13 @@ def test_every_parameter_of_refine_has_an_effect():
         ({"links": Links(n_samples=7)}, "7 samples"),
         ({"X": [[np.nan], [1.0], [2.0]]}, "NaN"),
         ({"links": Links(must=[("a", "b")])}, "resolve"),
+        pytest.param(
+            {"labels": [[0, 0], [0, 1], [1, 1]]},
+            "labels",
+            marks=pytest.mark.xfail(
+                strict=True, raises=IndexError, reason="the shape of labels is not checked"
+            ),
+        ),
     ],
     ids=str,
 )

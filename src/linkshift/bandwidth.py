@@ -169,6 +169,8 @@ def pair_quantile(X: Array, quantile: float) -> float:
 def pair_range(X: Array) -> tuple[float, float]:
     """Smallest nonzero and largest distance between two points; (1, 1) when all coincide.
 
+    The smallest is at least 1e-12 of the largest: below that, rounding decides.
+
     Examples
     --------
     >>> import numpy as np
@@ -179,13 +181,17 @@ def pair_range(X: Array) -> tuple[float, float]:
     distinct = np.unique(X, axis=0).astype(np.float64)
     if distinct.shape[0] < 2:
         return 1.0, 1.0
-    nearest = NearestNeighbors(n_neighbors=1).fit(distinct).kneighbors()[0]
+    algorithm = "kd_tree" if X.shape[1] <= 15 else "brute"
+    index = NearestNeighbors(n_neighbors=1, algorithm=algorithm).fit(distinct)
+    partner = index.kneighbors(return_distance=False)[:, 0]
+    nearest = np.linalg.norm(distinct - distinct[partner], axis=1)
     rows = max(1, _CHUNK_PAIRS // distinct.shape[0])
     largest = max(
         float(cdist(distinct[first : first + rows], distinct[first:], "sqeuclidean").max())
         for first in range(0, distinct.shape[0], rows)
     )
-    return float(nearest.min()), float(np.sqrt(largest))
+    high = float(np.sqrt(largest))
+    return max(float(nearest.min()), 1e-12 * high), high
 
 
 def grow(

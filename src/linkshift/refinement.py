@@ -1,8 +1,8 @@
 r"""Settle links after any clustering.
 
 Two moves. First, clusters vote: while two clusters have more must-links than cannot-links between
-them, the pair with the largest surplus is merged. Then points settle: each takes, in turn, the
-label that costs least,
+them, the pair with the largest surplus is merged. Then points settle: each takes, in turn, of the
+labels that a neighbour or a link names the one that costs least,
 
 .. math:: E(c) = -\sum_{i \in u} \log \frac{\max(n_i(c), \epsilon)}{k}
           \; + \; \beta \, (\text{confidence of the links that } c \text{ would violate}),
@@ -10,8 +10,8 @@ label that costs least,
 where :math:`n_i(c)` counts the k nearest neighbours of i with label c, and u is the point with all
 that is must-linked to it (iterated conditional modes; Besag 1986). Links of confidence one that do
 not contradict each other make such units, so that must-links always hold. Links with a lower
-confidence, and all links as soon as any contradict, stay pairs: one wrong answer then costs one
-pair, and is not passed on along the chains.
+confidence, and all links as soon as certain ones contradict each other, stay pairs: one wrong
+answer then costs one pair, and is not passed on along the chains.
 """
 
 from __future__ import annotations
@@ -29,10 +29,19 @@ from sklearn.utils import check_array, check_consistent_length
 from linkshift.links import Closure, Links
 from linkshift.shift._jit import jit
 
-__all__ = ["absorb_dust", "hold", "merge_by_votes", "nearest_rows", "refine", "settle"]
+__all__ = [
+    "absorb_dust",
+    "certain_links",
+    "hold",
+    "merge_by_votes",
+    "nearest_rows",
+    "refine",
+    "settle",
+]
 
 Array = NDArray[Any]
 
+_DRAW = 1e-9  # confidences that should cancel may leave this much
 _FLOOR = 0.1  # neighbours granted to a label that has none: keeps its cost finite
 
 
@@ -86,7 +95,12 @@ def refine(
         raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     if penalty < 0:
         raise ValueError(f"penalty must not be negative, got {penalty}.")
-    if not len(links):
+    if current.ndim != 1 or current.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels must be a 1-D array of whole numbers, -1 for noise; got shape {current.shape} "
+            f"of {current.dtype}."
+        )
+    if not len(links) or (current < 0).all():
         return _dense(current)
     merged = merge_by_votes(current, links)
     neighbours = nearest_rows(data, n_neighbors)
@@ -106,6 +120,14 @@ def nearest_rows(X: Array, n_neighbors: int) -> Array:
     return index.kneighbors(return_distance=False)
 
 
+def certain_links(links: Links) -> Links:
+    """Keep the links of confidence one."""
+    return Links(
+        must=links.must[links.must_confidence == 1.0],
+        cannot=links.cannot[links.cannot_confidence == 1.0],
+    )
+
+
 def merge_by_votes(labels: Array, links: Links) -> Array:
     """Merge clusters while links between two of them vote for it, the clearest vote first.
 
@@ -114,7 +136,7 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
     """
     labels = _dense(labels)
     votes = _votes(labels, links)
-    heap = [(-net, a, b) for a in votes for b, net in votes[a].items() if a < b and net > 0]
+    heap = [(-net, a, b) for a in votes for b, net in votes[a].items() if a < b and net > _DRAW]
     heapq.heapify(heap)
     into = np.arange(int(labels.max(initial=-1)) + 1)
     while heap:
@@ -129,10 +151,12 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
             votes[other].pop(b)
             vote += votes[a].get(other, 0.0)
             votes[a][other] = votes[other][a] = vote
-            if vote > 0:
+            if vote > _DRAW:
                 heapq.heappush(heap, (-vote, min(a, other), max(a, other)))
     while not np.array_equal(into, into[into]):
         into = into[into]
+    if not into.size:
+        return labels
     return _dense(np.where(labels >= 0, into[labels], -1))
 
 
@@ -217,7 +241,7 @@ def _units(labels: Array, links: Links) -> _Units:
     n = labels.shape[0]
     must, cannot = links.must, links.cannot
     certain = links.must_confidence == 1.0
-    if links.conflicts():
+    if certain_links(links).conflicts():
         certain = np.zeros_like(certain)  # somebody erred: let no answer bind absolutely
     ends = must[certain]
     graph = coo_array((np.ones(len(ends), dtype=np.int8), (ends[:, 0], ends[:, 1])), shape=(n, n))
@@ -332,6 +356,8 @@ def absorb_dust(labels: Array, neighbours: Array, min_size: int) -> Array:
     """
     labels = _dense(labels)
     sizes = np.bincount(labels[labels >= 0])
+    if not sizes.size:
+        return labels
     dust = (labels >= 0) & (sizes[labels] < min_size)
     if dust.all():
         return labels
@@ -388,8 +414,9 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     }
     fixed: dict[int, int] = {}
     for c in sorted(linked, key=lambda c: (quarrels[c], -len(rows[c]), c)):
-        taken = {fixed[f] for f in foes.get(c, ()) if f in fixed}
-        if label[c] in taken:
+        taken = {fixed[f] for f in foes.get(c, ()) if fixed.get(f, -1) >= 0}
+        homeless = label[c] < 0 and len(rows[c]) > 1  # must-linked noise shares a new home
+        if label[c] in taken or homeless:
             around = np.concatenate([labels[rows[c]], labels[neighbours[rows[c]]].ravel()])
             votes = np.bincount(around[around >= 0], minlength=n_labels)
             free = [g for g in np.argsort(-votes, kind="stable").tolist() if g not in taken]

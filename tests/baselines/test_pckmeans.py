@@ -88,7 +88,7 @@ def test_a_cheap_link_is_violated_and_reported():
     model = PCKMeans(2, weight=1e-4, init=[[0.1], [0.9]], random_state=0)
     model.fit(LINE, links=Links(must=[(0, 5)]))
     assert model.labels_[0] != model.labels_[5]
-    assert model.link_report_.must_violated.tolist() == [[0, 5]]
+    assert model.link_report_.violated_must.tolist() == [[0, 5]]
 
 
 def test_links_are_closed():

@@ -21,22 +21,19 @@ KINDS = {
         must=[(0, 25)], cannot=[(3, 11)], must_confidence=0.05, cannot_confidence=0.05
     ),
 }
+FEW_STEPS = {"scale_features": False, "max_iter": 15}
 ESTIMATORS = {
     "MeanShift": lambda h: MeanShift(bandwidth=h),
-    "MeanShift blurring": lambda h: MeanShift(bandwidth=h, kernel="gaussian", blurring=True),
-    "CMS": lambda h: ConstrainedMeanShift(bandwidth=h, scale_features=False),
-    "CMS growing": lambda h: ConstrainedMeanShift(scale_features=False),
-    "CMS refine=None": lambda h: ConstrainedMeanShift(
-        bandwidth=h, scale_features=False, refine=None
-    ),
-    "CMS enforce=False": lambda h: ConstrainedMeanShift(
-        bandwidth=h, scale_features=False, enforce=False
-    ),
+    "MeanShift blurring": lambda h: MeanShift(bandwidth=h / 4, kernel="flat", blurring=True),
+    "CMS": lambda h: ConstrainedMeanShift(bandwidth=h, **FEW_STEPS),
+    "CMS growing": lambda h: ConstrainedMeanShift(**FEW_STEPS),
+    "CMS refine=None": lambda h: ConstrainedMeanShift(bandwidth=h, **FEW_STEPS, refine=None),
+    "CMS enforce=False": lambda h: ConstrainedMeanShift(bandwidth=h, **FEW_STEPS, enforce=False),
     "CMS of the paper": lambda h: ConstrainedMeanShift(
-        bandwidth=h, scale_features=False, refine=None, enforce=False
+        bandwidth=h, **FEW_STEPS, refine=None, enforce=False
     ),
     "CMS blurring, flat": lambda h: ConstrainedMeanShift(
-        bandwidth=h, scale_features=False, blurring=True, kernel="flat"
+        bandwidth=h, **FEW_STEPS, blurring=True, kernel="flat"
     ),
 }
 DROPPED = {
@@ -55,19 +52,19 @@ def two_blobs(d):
 
 
 def outcome(model, X, links):
-    """What users see of a fit: labels, and where the rows went first."""
+    """What users see of a fit: labels, and the way of the rows."""
     if "keep_history" in model.get_params():
         model.set_params(keep_history=True)
     model.fit(X, links=links)
-    # After the first step: a doubtful link bends the way even if rows meet in the end.
-    return model.labels_, (model.history_[1] if hasattr(model, "history_") else None)
+    # All steps: a doubtful link bends the way even if rows meet in the end.
+    return model.labels_, getattr(model, "history_", [])
 
 
 def differ(one, other):
-    (labels, shifted), (labels_then, shifted_then) = one, other
-    if not np.array_equal(labels, labels_then):
+    (labels, steps), (labels_then, steps_then) = one, other
+    if not np.array_equal(labels, labels_then) or len(steps) != len(steps_then):
         return True
-    return shifted is not None and np.abs(shifted - shifted_then).max() > 1e-6
+    return any(np.abs(a - b).max() > 1e-6 for a, b in zip(steps, steps_then, strict=True))
 
 
 def combinations():

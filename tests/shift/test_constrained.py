@@ -179,6 +179,27 @@ def test_several_blocks_of_centres(kernel, blurring, n):
         np.testing.assert_allclose(positions(state), expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("kernel", ["truncated_gaussian", "flat"])
+def test_samples_far_from_their_centres(kernel):
+    # A wide step draws centres in; then a narrow one sees samples whose own centres are far away.
+    # Each link joins a row to the one whose sample lies where the row's centre went.
+    X = np.sort(np.random.default_rng(0).uniform(0.0, 4.0, 400))[:, None]
+    plain = Problem(X, np.empty((0, 2), int), [2.0], LinkKernel(kernel, 0.2), None, False)
+    went = positions(ascend(plain)).ravel()
+    rows = np.arange(0, 150, 5)
+    problem = plain._replace(
+        cannot=np.stack([rows, np.abs(X.ravel() - went[rows, None]).argmin(axis=1)], axis=1),
+        confidence=np.full(len(rows), 0.02),
+        bandwidths=np.array([2.0, 0.0317]),
+    )
+    states, _ = twin_states(problem)
+    assert np.abs(states[1] - X).max() > 10 * 0.0317
+    ours = ascend(problem, keep_history=True)
+    assert len(ours.history[1][0]) > 128
+    for state, expected in zip(ours.history, states, strict=True):
+        np.testing.assert_allclose(positions(state), expected, rtol=0, atol=1e-9)
+
+
 @every_kernel
 @pytest.mark.parametrize("blurring", [False, True])
 def test_many_links_between_the_same_two_spots(kernel, blurring):

@@ -19,7 +19,14 @@ from linkshift.estimators._threads import n_threads
 from linkshift.links import Closure, Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import merge_close
-from linkshift.refinement import absorb_dust, hold, merge_by_votes, nearest_rows, settle
+from linkshift.refinement import (
+    absorb_dust,
+    certain_links,
+    hold,
+    merge_by_votes,
+    nearest_rows,
+    settle,
+)
 from linkshift.shift.constrained import (
     ConstrainedAscent,
     History,
@@ -119,10 +126,10 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Links of confidence one are closed first: what is must-linked shares its cannot-links.
-    Contradictory links raise; ``links.conflicts()`` explains them, and links with confidences
-    below one may contradict each other. Such links are not closed: a wrong answer would be
-    multiplied. They bend the shift one by one, each by its confidence.
+    Links of confidence one are closed first: what is must-linked shares its cannot-links. They
+    must not contradict each other; ``links.conflicts()`` explains where they do. Links with a
+    lower confidence may. They are not closed, since a wrong answer would be multiplied: they bend
+    the shift one by one, each by its confidence, and refinement weighs them.
 
     Without cannot-links the growing bandwidth merges everything into one cluster; a warning
     says so.
@@ -227,12 +234,13 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         self
         """
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
+        self._check_combinations()
         self._dtype = data.dtype
         self._set_scaling(data)
         self._fit_points = self._scaled(data)
         self.bandwidth_ = self._schedule(self._fit_points)
         self._history: History = []
-        self._bending: tuple[Array, Array | None] = (np.empty((0, 2), dtype=np.int64), None)
+        self._bending: tuple[Array, Array] = (np.empty((0, 2), dtype=np.int64), np.empty(0))
         return self._cluster(_joined(links, partial_labels, data.shape[0]))
 
     def refit(
@@ -260,12 +268,41 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             raise ValueError("refit goes on from the history: fit with keep_history=True first.")
         return self._cluster(_joined(links, partial_labels, self._fit_points.shape[0]))
 
+    def _check_combinations(self) -> None:
+        """Refuse what would otherwise be ignored."""
+        if self.truncation != 0.2 and self.kernel != "truncated_gaussian":
+            raise ValueError("truncation is for kernel='truncated_gaussian' only.")
+        if self.penalty != 2.0 and self.refine is None:
+            raise ValueError(
+                "penalty is the price of a link in refinement: it needs refine='links'."
+            )
+
+    def _refuse_idle_links(self, links: Links) -> None:
+        """Refuse links that nothing would look at."""
+        if self.refine is not None:
+            return
+        if (links.must_confidence < 1.0).any():
+            raise ValueError(
+                "Must-links with a confidence below one act through refinement alone; set "
+                "refine='links', or give them confidence one."
+            )
+        if len(links.must) and not len(links.cannot) and not self.enforce:
+            raise ValueError(
+                "With refine=None and enforce=False must-links only spread cannot-links, and there "
+                "are none; set refine='links' or enforce=True."
+            )
+
     def _cluster(self, links: Links) -> ConstrainedMeanShift:
         """Go through the stages: close links, shift, label."""
         points = self._fit_points
-        closure = self._closure(links, points.shape[0])
+        self._refuse_idle_links(links)
+        closure = certain_links(links).closure(points.shape[0])
         cannot, confidence = self._bending_links(links, closure)
-        shift: dict[str, Any] = {"scale": self.constraint_scale, "blurring": self.blurring}
+        shift: dict[str, Any] = {
+            "scale": self.constraint_scale,
+            "floor": 1e-3 * float(np.ptp(points, axis=0).max()),
+            "blurring": self.blurring,
+        }
         kernel = LinkKernel(self.kernel, self.truncation)
         past = None
         if self._history:
@@ -279,6 +316,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             kernel,
             confidence=confidence,
             keep_history=self.keep_history,
+            until_settled=self.enforce,
             past=past,
             n_threads=n_threads(self.n_jobs),
             progress=self.progress,
@@ -300,27 +338,25 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             raise AttributeError("history_ is there after fit with keep_history=True.")
         return [self._unscaled(centres[group]) for centres, group in self._history]
 
-    def _closure(self, links: Links, n: int) -> Closure:
-        """Close certain links; uncertain ones stay single, so that errors do not multiply."""
-        certain = (links.must_confidence == 1.0).all() and (links.cannot_confidence == 1.0).all()
-        return links.closure(n) if certain else Links().closure(n)
-
-    def _bending_links(self, links: Links, closure: Closure) -> tuple[Array, Array | None]:
+    def _bending_links(self, links: Links, closure: Closure) -> tuple[Array, Array]:
         """Cannot-linked pairs of rows that bend the shift, and their confidence."""
-        if not len(links.cannot):
+        if not len(links.cannot) and self.bandwidth is None:
             warnings.warn(
                 "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
                 "merges all rows into one cluster. Give cannot-links, a fixed bandwidth, or use "
                 "MeanShift.",
                 stacklevel=3,
             )
-            return np.empty((0, 2), dtype=np.int64), None
-        if not len(closure.component_cannot):
-            return links.cannot, links.cannot_confidence
-        sizes = closure.sizes
-        n_pairs = sizes[closure.component_cannot].prod(axis=1)
+        certain = self._closed_pairs(closure)
+        unsure = links.cannot_confidence < 1.0
+        pairs = np.concatenate([certain, links.cannot[unsure]])
+        return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[unsure]])
+
+    def _closed_pairs(self, closure: Closure) -> Array:
+        """Pairs of rows that the closure holds apart, or an even share of them."""
+        n_pairs = closure.sizes[closure.component_cannot].prod(axis=1)
         if n_pairs.sum() <= self.max_pairs:
-            return closure.cannot_pairs(), None
+            return closure.cannot_pairs()
         share = max(1, self.max_pairs // len(n_pairs))
         warnings.warn(
             f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; "
@@ -332,7 +368,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             self._spread_pairs(closure.members(a), closure.members(b), share)
             for a, b in closure.component_cannot.tolist()
         ]
-        return np.concatenate(pairs), None
+        return np.concatenate(pairs)
 
     @staticmethod
     def _spread_pairs(one: Array, other: Array, share: int) -> Array:
@@ -353,7 +389,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         bandwidths = np.asarray(self.bandwidth, dtype=np.float64)
         if self.max_iter != 80:
             raise ValueError("An array of bandwidths says how many iterations; drop max_iter.")
-        if bandwidths.ndim != 1 or not len(bandwidths) or not (bandwidths > 0).all():
+        valid = np.isfinite(bandwidths) & (bandwidths > 0)
+        if bandwidths.ndim != 1 or not len(bandwidths) or not valid.all():
             raise ValueError("bandwidth must be a positive number or a 1-D array of such.")
         return bandwidths
 
@@ -409,19 +446,26 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        k = min(self.n_neighbors, self._fit_points.shape[0])
-        index = NearestNeighbors(n_neighbors=k).fit(self._fit_points)
-        distance, rows = index.kneighbors(self._scaled(data))
-        farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
+        points, trained = self._scaled(data), self._fit_points
+        k = min(self.n_neighbors, trained.shape[0])
+        algorithm = "kd_tree" if trained.shape[1] <= 15 else "brute"
+        index = NearestNeighbors(n_neighbors=k, algorithm=algorithm).fit(trained)
+        rows = index.kneighbors(points, return_distance=False)
+        # The search may know distances only roughly: a row must be at distance nought of itself.
+        distance = np.stack(
+            [np.linalg.norm(points - trained[column], axis=1) for column in rows.T], axis=1
+        )
+        farthest = np.maximum(distance.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
         vote = np.exp(-((distance / farthest) ** 2))
         votes = np.zeros((data.shape[0], self.n_clusters_))
         for column in range(k):
             np.add.at(
                 votes, (np.arange(len(votes)), self.labels_[rows[:, column]]), vote[:, column]
             )
+        nearest = distance.argmin(axis=1)
+        twin = distance.min(axis=1) == 0
         labels = votes.argmax(axis=1)
-        twin = distance[:, 0] == 0
-        labels[twin] = self.labels_[rows[twin, 0]]
+        labels[twin] = self.labels_[rows[twin, nearest[twin]]]
         return labels.astype(np.int64)
 
 
@@ -430,16 +474,20 @@ def _joined(links: Links | None, partial_labels: ArrayLike | None, n: int) -> Li
     given = Links.coerce(links).check(n)
     if partial_labels is None:
         return given
+    if len(np.asarray(partial_labels)) != n:
+        raise ValueError(
+            f"partial_labels has {len(np.asarray(partial_labels))} entries for {n} rows; give one "
+            "for each row, -1 where the class is unknown."
+        )
     return given + Links.from_labels(partial_labels).check(n)
 
 
-def _changed(before: tuple[Array, Array | None], after: tuple[Array, Array | None]) -> Array:
+def _changed(before: tuple[Array, Array], after: tuple[Array, Array]) -> Array:
     """Pairs that are in one of two sets of cannot-links only, or changed their confidence."""
     sets = []
     for pairs, confidence in (before, after):
-        sure = np.ones(len(pairs)) if confidence is None else confidence
         ordered = np.sort(pairs, axis=1).tolist()
-        sets.append({(a, b, c) for (a, b), c in zip(ordered, sure.tolist(), strict=True)})
+        sets.append({(a, b, c) for (a, b), c in zip(ordered, confidence.tolist(), strict=True)})
     changed = sorted({pair[:2] for pair in sets[0] ^ sets[1]})
     return np.array(changed, dtype=np.int64).reshape(-1, 2)
 

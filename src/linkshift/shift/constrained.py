@@ -141,6 +141,7 @@ def constrained_ascend(
     blurring: bool = False,
     merge_tol: float = 1e-5,
     keep_history: bool = False,
+    until_settled: bool = True,
     past: History | None = None,
     n_threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -169,6 +170,9 @@ def constrained_ascend(
         Distance, in bandwidths, at which trajectories have met.
     keep_history : bool
         Whether to keep the state of every iteration.
+    until_settled : bool
+        Whether to stop when every two centres are held apart by a link of confidence one: no
+        later bandwidth can bring rows together then, though centres would still drift.
     past : list of (centres, group), optional
         The first states of an earlier run on the same X, to go on from the last of them.
     n_threads : int
@@ -179,9 +183,7 @@ def constrained_ascend(
     Returns
     -------
     ConstrainedAscent
-        A centre that loses all weight stays where it is. Ends early when one centre is left, or
-        when every two centres are held apart by a link of confidence one: no later bandwidth
-        can bring rows together then.
+        A centre that loses all weight stays where it is. Ends early when one centre is left.
     """
     n = X.shape[0]
     order = block_order(X)
@@ -205,7 +207,9 @@ def constrained_ascend(
             pairs, multiplicity, pair_level = _distinct_links(
                 group[links], level, len(centres), len(levels)
             )
-            if _settled(pairs, levels[pair_level], len(centres)):
+            if len(centres) == 1 or (
+                until_settled and _settled(pairs, levels[pair_level], len(centres))
+            ):
                 break
             n_iter += 1
             state = _State(centres, samples, group, np.ones(n))
