@@ -46,11 +46,12 @@ def units_of(n, links):
 
 
 def contradictory(n, links):
-    """Whether a cannot-link lies within a chain of must-links."""
+    """Whether a certain cannot-link lies within a chain of certain must-links."""
     component = np.arange(n)
-    for i, j in links.must:
+    for i, j in links.must[links.must_confidence == 1.0]:
         component[component == component[j]] = component[i]
-    return any(component[i] == component[j] for i, j in links.cannot)
+    certain = links.cannot[links.cannot_confidence == 1.0]
+    return any(component[i] == component[j] for i, j in certain)
 
 
 def energy(labels, rows, label, links, neighbours, penalty=2.0, floor=0.1):

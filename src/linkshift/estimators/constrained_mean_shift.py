@@ -300,7 +300,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         cannot, confidence = self._bending_links(links, closure)
         shift: dict[str, Any] = {
             "scale": self.constraint_scale,
-            "floor": 1e-3 * float(np.ptp(points, axis=0).max()),
+            "floor": 1e-3 * (float(np.ptp(points, axis=0).max()) or 1.0),
             "blurring": self.blurring,
         }
         kernel = LinkKernel(self.kernel, self.truncation)

@@ -171,8 +171,9 @@ def constrained_ascend(
     keep_history : bool
         Whether to keep the state of every iteration.
     until_settled : bool
-        Whether to stop when every two centres are held apart by a link of confidence one: no
-        later bandwidth can bring rows together then, though centres would still drift.
+        Whether to stop when every two centres are held apart by a link of confidence one, or
+        only one is left: no later bandwidth can change who moves with whom then, though centres
+        would still drift.
     past : list of (centres, group), optional
         The first states of an earlier run on the same X, to go on from the last of them.
     n_threads : int
@@ -183,7 +184,7 @@ def constrained_ascend(
     Returns
     -------
     ConstrainedAscent
-        A centre that loses all weight stays where it is. Ends early when one centre is left.
+        A centre that loses all weight stays where it is.
     """
     n = X.shape[0]
     order = block_order(X)
@@ -207,9 +208,7 @@ def constrained_ascend(
             pairs, multiplicity, pair_level = _distinct_links(
                 group[links], level, len(centres), len(levels)
             )
-            if len(centres) == 1 or (
-                until_settled and _settled(pairs, levels[pair_level], len(centres))
-            ):
+            if until_settled and _settled(pairs, levels[pair_level], len(centres)):
                 break
             n_iter += 1
             state = _State(centres, samples, group, np.ones(n))
