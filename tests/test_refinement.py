@@ -438,7 +438,6 @@ def test_every_parameter_of_refine_has_an_effect():
         ({"X": [[np.nan], [1.0], [2.0]]}, "NaN"),
         ({"links": Links(must=[("a", "b")])}, "resolve"),
         ({"labels": [[0, 0], [0, 1], [1, 1]]}, "labels"),
-        "labels",
     ],
     ids=str,
 )
