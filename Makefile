@@ -41,3 +41,4 @@ bench: $(READY)  ## speed against the peers, side by side, as a table
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	find . -name '*.nb[ic]' -delete
