@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _one_link(y: NDArray[np.int64]) -> Links:
-    """A cannot-link between two classes, so that the warm-up has one."""
+    """Return a cannot-link between two classes, so that the warm-up has one."""
     return Links(cannot=[(0, int(np.argmax(y != y[0])))], n_samples=len(y))
 
 

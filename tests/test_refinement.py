@@ -478,3 +478,21 @@ def test_the_shortest_step_first():
     np.testing.assert_array_equal(merge_close(centres, 1.5), [0, 0, 0])
     np.testing.assert_array_equal(merge_close(centres, 1.5, np.array([(0, 2)])), [0, 1, 1])
     np.testing.assert_array_equal(merge_close(centres, 0.5), [0, 1, 2])
+
+
+# Small clusters and noise
+
+
+@pytest.mark.parametrize("small", [3, 6, 10])
+def test_a_small_cluster_by_itself_is_not_outvoted(small):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 0.02, (small, 2)), rng.normal(1, 0.02, (300, 2))])
+    labels = np.repeat([0, 1], [small, 300])
+    refined = refine(X, labels, Links(must=[(100, 101)]))
+    np.testing.assert_array_equal(refined, labels)
+
+
+def test_noise_is_not_drawn_to_what_it_is_cannot_linked_to():
+    X = np.arange(10.0)[:, None]
+    labels = np.array([-1] + [0] * 9)
+    np.testing.assert_array_equal(refine(X, labels, Links(cannot=[(0, 1)])), labels)

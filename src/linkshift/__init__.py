@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linkshift import bandwidth, datasets, metrics, plot, profiles
+    from linkshift import bandwidth, baselines, datasets, metrics, plot, profiles
     from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
     from linkshift.estimators.mean_shift import MeanShift
     from linkshift.links import Closure, ConflictError, Conflicts, Links
@@ -24,6 +24,7 @@ _ROOMS = {
     "Links": "linkshift.links",
     "MeanShift": "linkshift.estimators.mean_shift",
     "bandwidth": "linkshift",
+    "baselines": "linkshift",
     "datasets": "linkshift",
     "metrics": "linkshift",
     "plot": "linkshift",
@@ -39,6 +40,7 @@ __all__ = [
     "Links",
     "MeanShift",
     "bandwidth",
+    "baselines",
     "datasets",
     "metrics",
     "plot",

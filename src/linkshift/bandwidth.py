@@ -9,22 +9,26 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist, pdist
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_array
 
-from linkshift.profiles import Profile
+from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.neighbours import block_order
 
 __all__ = ["default_bandwidth", "grow", "neighbour_bandwidth", "pair_quantile", "pair_range"]
 
 Array = NDArray[Any]
 
+_FLOATS = [np.float64, np.float32]
 _MOST_QUERIES = 2000
 _CHUNK_PAIRS = 1 << 22
 
 
-def default_bandwidth(X: Array, profile: Profile, *, sample_weight: Array | None = None) -> float:
+def default_bandwidth(
+    X: ArrayLike, profile: ProfileName | Profile, *, sample_weight: Array | None = None
+) -> float:
     r"""Bandwidth from the data: the median distance to a moderately far neighbour.
 
     .. math:: r = \operatorname{median}_i \, \|x_i - x_{i,(k)}\|, \qquad
@@ -44,10 +48,10 @@ def default_bandwidth(X: Array, profile: Profile, *, sample_weight: Array | None
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : array-like of shape (n, d)
         Data. Above 2,000 rows, the median is taken over 2,000 of them, evenly spread over the
         data; neighbours are sought among all rows.
-    profile : Profile
+    profile : str or Profile
         The kernel that the bandwidth is for.
     sample_weight : ndarray of shape (n,), optional
         Counts of the rows.
@@ -61,31 +65,32 @@ def default_bandwidth(X: Array, profile: Profile, *, sample_weight: Array | None
     --------
     >>> import numpy as np
     >>> from linkshift.bandwidth import default_bandwidth
-    >>> from linkshift.profiles import Profile
+    >>> from linkshift.profiles import Profile, ProfileName, get_profile
     >>> X = np.arange(16.0)[:, None]
     >>> default_bandwidth(X, Profile("flat"))
     3.0
     """
-    X, weight = _positive(X, sample_weight)
-    n_effective = float(X.shape[0] if weight is None else weight.sum())
-    if weight is not None and n_effective < 0.1 * X.shape[0]:
+    profile = get_profile(profile)
+    data, weight = _positive(check_array(X, dtype=_FLOATS), sample_weight)
+    n_effective = float(data.shape[0] if weight is None else weight.sum())
+    if weight is not None and n_effective < 0.1 * data.shape[0]:
         raise ValueError(
-            f"The default bandwidth takes sample weights as counts of rows, but {X.shape[0]} rows "
-            f"have a total weight of {n_effective:.3g}. Give bandwidth=..., or scale the weights "
+            "The default bandwidth takes sample weights as counts of rows, but "
+            f"{data.shape[0]} rows have a total weight of {n_effective:.3g}. Give bandwidth=..., or scale the weights "
             "so that they add up to about the number of rows."
         )
-    d = X.shape[1]
+    d = data.shape[1]
     power = (d + 18.0) / (4.0 * d + 24.0)
     k = np.round(32.0 * (1.0 + 2.0 / d) * (n_effective / 1000.0) ** power)
     k = min(max(1.0, k), n_effective - 1.0)
     if k < 1.0:
         return 1.0
-    queries = _spread_rows(X)
-    distance = _kth_distance(X, k, queries, weight)
+    queries = _spread_rows(data)
+    distance = _kth_distance(data, k, queries, weight)
     r = _weighted_median(distance, None if weight is None else weight[queries])
     if r == 0.0:  # more than half of the points have k twins: fall back on those that have not
         positive = distance[distance > 0]
-        r = float(positive.min()) if positive.size else _farthest(X)
+        r = float(positive.min()) if positive.size else _farthest(data)
     if r == 0.0:
         return 1.0
     return r * _carried_over(profile, d, k)
@@ -100,7 +105,9 @@ def _carried_over(profile: Profile, d: int, k: float) -> float:
     return max(1.0, 1.0 / profile.reach)
 
 
-def neighbour_bandwidth(X: Array, n_neighbors: int, *, sample_weight: Array | None = None) -> Array:
+def neighbour_bandwidth(
+    X: ArrayLike, n_neighbors: int, *, sample_weight: Array | None = None
+) -> Array:
     r"""One bandwidth for each point: the distance to its k-th neighbour.
 
     .. math:: h_i = \|x_i - x_{i,(k)}\|_2
@@ -111,7 +118,7 @@ def neighbour_bandwidth(X: Array, n_neighbors: int, *, sample_weight: Array | No
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : array-like of shape (n, d)
         Data.
     n_neighbors : int
         k, at most n - 1.
@@ -129,25 +136,26 @@ def neighbour_bandwidth(X: Array, n_neighbors: int, *, sample_weight: Array | No
     >>> neighbour_bandwidth(np.array([[0.0], [1.0], [3.0]]), 1)
     array([1., 1., 2.])
     """
+    data: Array = check_array(X, dtype=_FLOATS)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    available = (X.shape[0] if weight is None else float(weight.sum())) - 1
+    available = (data.shape[0] if weight is None else float(weight.sum())) - 1
     if not 1 <= n_neighbors <= available:
         raise ValueError(
             f"n_neighbors={n_neighbors} needs as many other points, and n_samples = "
             f"{available + 1:g} leaves {available:g}; take fewer neighbours."
         )
-    h = _kth_distance(X, float(n_neighbors), np.arange(X.shape[0]), weight)
+    h = _kth_distance(data, float(n_neighbors), np.arange(data.shape[0]), weight)
     positive = h[(h > 0) & (True if weight is None else weight > 0)]
     h[h == 0] = positive.min() if positive.size else 1.0
     return h
 
 
-def pair_quantile(X: Array, quantile: float) -> float:
+def pair_quantile(X: ArrayLike, quantile: float) -> float:
     """Quantile of the distances between pairs of points.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : array-like of shape (n, d)
         Data; above 2,000 rows, 2,000 of them, evenly spread over the data.
     quantile : float in [0, 1]
         Which quantile.
@@ -161,12 +169,13 @@ def pair_quantile(X: Array, quantile: float) -> float:
     """
     if not 0.0 <= quantile <= 1.0:
         raise ValueError(f"quantile must be between 0 and 1, got {quantile!r}.")
-    if X.shape[0] < 2:
-        raise ValueError("A pair needs two points; X has one row.")
-    return float(np.quantile(pdist(X[_spread_rows(X)]), quantile))
+    data: Array = check_array(X, dtype=_FLOATS)
+    if data.shape[0] < 2:
+        raise ValueError("A pair needs two points; data has one row.")
+    return float(np.quantile(pdist(data[_spread_rows(data)]), quantile))
 
 
-def pair_range(X: Array) -> tuple[float, float]:
+def pair_range(X: ArrayLike) -> tuple[float, float]:
     """Smallest nonzero and largest distance between two points; (1, 1) when all coincide.
 
     The smallest is at least 1e-12 of the largest: below that, rounding decides.
@@ -178,10 +187,11 @@ def pair_range(X: Array) -> tuple[float, float]:
     >>> pair_range(np.array([[0.0], [0.0], [1.0], [3.0]]))
     (1.0, 3.0)
     """
-    distinct = np.unique(X, axis=0).astype(np.float64)
+    data: Array = check_array(X, dtype=_FLOATS)
+    distinct = np.unique(data, axis=0).astype(np.float64)
     if distinct.shape[0] < 2:
         return 1.0, 1.0
-    algorithm = "kd_tree" if X.shape[1] <= 15 else "brute"
+    algorithm = "kd_tree" if data.shape[1] <= 15 else "brute"
     index = NearestNeighbors(n_neighbors=1, algorithm=algorithm).fit(distinct)
     partner = index.kneighbors(return_distance=False)[:, 0]
     nearest = np.linalg.norm(distinct - distinct[partner], axis=1)

@@ -33,6 +33,7 @@ __all__ = [
     "absorb_dust",
     "certain_links",
     "hold",
+    "is_local",
     "merge_by_votes",
     "nearest_rows",
     "refine",
@@ -42,6 +43,7 @@ __all__ = [
 Array = NDArray[Any]
 
 _DRAW = 1e-9  # confidences that should cancel may leave this much
+_LOCAL = 8.0  # in one dense region even the 20th neighbour is rarely farther, in second nearests
 _FLOOR = 0.1  # neighbours granted to a label that has none: keeps its cost finite
 
 
@@ -56,19 +58,20 @@ def refine(
 ) -> Array:
     """Improve a clustering with must-links and cannot-links.
 
-    Works after any method. See the module's page for the two moves.
+    Works after any method. Certain must-links hold afterwards; cannot-links, and links that
+    contradict each other, are weighed against the neighbours and may stay broken.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
         The data that was clustered.
     labels : array-like of shape (n_samples,)
-        Its labels; -1 is noise. Noise stays noise unless a link concerns it.
+        Its labels; -1 is noise. Noise stays noise unless a must-link concerns it.
     links : Links
         What is known of pairs.
     n_neighbors : int, default=20
         Neighbours that have a say in a point's label; at most about the square root of the
-        number of rows.
+        number of rows, and none that is eight times as far as the second nearest.
     penalty : float, default=2.0
         Cost of a violated link of confidence one, in units of -log(share of neighbours).
     max_sweeps : int, default=20
@@ -93,8 +96,8 @@ def refine(
     links = Links.coerce(links).check(data.shape[0])
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
-    if penalty < 0:
-        raise ValueError(f"penalty must not be negative, got {penalty}.")
+    if not penalty >= 0:
+        raise ValueError(f"penalty must be a number and not negative, got {penalty}.")
     if current.ndim != 1 or current.dtype.kind not in "iu":
         raise ValueError(
             f"labels must be a 1-D array of whole numbers, -1 for noise; got shape {current.shape} "
@@ -108,16 +111,26 @@ def refine(
 
 
 def nearest_rows(X: Array, n_neighbors: int) -> Array:
-    """Rows of the nearest neighbours of each row, itself not counted.
+    """Rows of the nearest neighbours of each row, itself not counted; -1 where one is too far.
 
-    Never more than about the square root of n: in a handful of rows, twenty neighbours would be
-    everybody, and the largest cluster would win every vote.
+    Never more than about the square root of n, and none more than eight times as far as the second
+    nearest: in a handful of rows, or in a small cluster by itself, twenty neighbours would be
+    mostly strangers, and the largest cluster would win every vote.
     """
     k = min(n_neighbors, int(np.ceil(np.sqrt(X.shape[0]))), X.shape[0] - 1)
     if k == 0:
         return np.empty((X.shape[0], 0), dtype=np.intp)
-    index = NearestNeighbors(n_neighbors=k).fit(X)
-    return index.kneighbors(return_distance=False)
+    distance, rows = NearestNeighbors(n_neighbors=k).fit(X).kneighbors()
+    return np.where(is_local(distance), rows, -1)
+
+
+def is_local(distance: Array) -> Array:
+    """Which neighbours, nearest first, are at most eight times as far as the second nearest.
+
+    All, where the second nearest is at distance nought: twins tell nothing of the scale.
+    """
+    scale = distance[:, min(1, distance.shape[1] - 1)][:, None]
+    return (distance <= _LOCAL * scale) | (scale == 0)
 
 
 def certain_links(links: Links) -> Links:
@@ -206,7 +219,7 @@ def settle(
     links : Links
         What is known of pairs.
     neighbours : ndarray of shape (n, k)
-        Rows of the nearest neighbours of each point.
+        Rows of the nearest neighbours of each point; -1 for none.
     penalty, max_sweeps
         As in :func:`refine`.
 
@@ -302,14 +315,17 @@ def _sweep(  # type: ignore[no-untyped-def]
     for _ in range(max_sweeps):
         changed = 0
         for u in range(n_units):
-            linked = edge_start[u + 1] > edge_start[u] or start[u + 1] - start[u] > 1
-            if unit_label[u] < 0 and not linked:
-                continue  # noise that no link concerns stays noise
+            if unit_label[u] < 0:
+                wanted = start[u + 1] - start[u] > 1
+                for e in range(edge_start[u], edge_start[u + 1]):
+                    wanted = wanted or weight[e] > 0
+                if not wanted:
+                    continue  # noise that no must-link concerns stays noise
             n_touched = 0
             for m in range(start[u], start[u + 1]):
                 i = member[m]
                 for q in range(k):
-                    c = labels[neighbours[i, q]]
+                    c = labels[neighbours[i, q]] if neighbours[i, q] >= 0 else -1
                     if c >= 0:
                         count[c] += 1
                         if not seen[c]:
@@ -317,7 +333,7 @@ def _sweep(  # type: ignore[no-untyped-def]
                             touched[n_touched] = c
                             n_touched += 1
                 for q in range(k):
-                    c = labels[neighbours[i, q]]
+                    c = labels[neighbours[i, q]] if neighbours[i, q] >= 0 else -1
                     if c >= 0 and count[c] > 0:
                         saved[c] += np.log(count[c] / floor)
                         count[c] = 0
@@ -363,7 +379,8 @@ def absorb_dust(labels: Array, neighbours: Array, min_size: int) -> Array:
         return labels
     while dust.any():
         rows = np.flatnonzero(dust)
-        around = np.where(dust[neighbours[rows]], -1, labels[neighbours[rows]])
+        near = neighbours[rows]
+        around = np.where((near < 0) | dust[near], -1, labels[near])
         vote = np.array([_majority(row[row >= 0]) for row in around])
         if (vote < 0).all():
             break
@@ -417,7 +434,8 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
         taken = {fixed[f] for f in foes.get(c, ()) if fixed.get(f, -1) >= 0}
         homeless = label[c] < 0 and len(rows[c]) > 1  # must-linked noise shares a new home
         if label[c] in taken or homeless:
-            around = np.concatenate([labels[rows[c]], labels[neighbours[rows[c]]].ravel()])
+            near = neighbours[rows[c]]
+            around = np.concatenate([labels[rows[c]], labels[near[near >= 0]]])
             votes = np.bincount(around[around >= 0], minlength=n_labels)
             free = [g for g in np.argsort(-votes, kind="stable").tolist() if g not in taken]
             label[c] = free[0] if free and votes[free[0]] > 0 else n_labels

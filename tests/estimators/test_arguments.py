@@ -140,3 +140,10 @@ def test_misspelt_arguments_raise(name):
     X, h = two_blobs(2)
     with pytest.raises(TypeError, match="unexpected keyword"):
         ESTIMATORS[name](h).fit(X, link=Links(cannot=[(0, 1)]))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_links_in_the_place_of_y_raise(name):
+    X, h = two_blobs(2)
+    with pytest.raises(TypeError, match="links="):
+        ESTIMATORS[name](h).fit(X, KINDS["both"])

@@ -664,3 +664,52 @@ def test_quality_on_embeddings(name, options, floor):
         model = ConstrainedMeanShift(**options).fit(points, links=links)
         score.append(adjusted_rand_score(truth, model.labels_))
     assert np.mean(score) >= floor
+
+
+# Other links on the same rows
+
+
+def test_refit_gives_the_labels_of_a_fresh_fit():
+    points, truth = make_moons(200, random_state=3)
+    links = Links.sample(truth, 60, random_state=0)
+    model = ConstrainedMeanShift(keep_history=True).fit(points, links=links)
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        a, b = rng.choice(200, size=2, replace=False)
+        known = links.must.tolist() + links.cannot.tolist()
+        if sorted((a, b)) in known:
+            continue
+        pair = [(int(a), int(b))]
+        links = links.add(must=pair) if truth[a] == truth[b] else links.add(cannot=pair)
+        fresh = ConstrainedMeanShift(keep_history=True).fit(points, links=links)
+        np.testing.assert_array_equal(model.refit(links=links).labels_, fresh.labels_)
+        np.testing.assert_array_equal(model.shifted_, fresh.shifted_)
+        assert len(model.history_) == len(fresh.history_)
+    fewer = links.remove(cannot=links.cannot[:3])
+    fresh = ConstrainedMeanShift().fit(points, links=fewer)
+    np.testing.assert_array_equal(model.refit(links=fewer).labels_, fresh.labels_)
+
+
+def test_refit_needs_a_history_and_the_same_parameters():
+    links = Links.sample(TRUTH, 20, random_state=0)
+    with pytest.raises(ValueError, match="keep_history"):
+        ConstrainedMeanShift().fit(X, links=links).refit(links=links)
+    model = ConstrainedMeanShift(keep_history=True).fit(X, links=links)
+    with pytest.raises(ValueError, match="fit again"):
+        model.set_params(truncation=0.3).refit(links=links)
+
+
+def test_a_refused_fit_leaves_no_half_fitted_model():
+    model = ConstrainedMeanShift()
+    with pytest.raises(ConflictError):
+        model.fit(X, links=Links(must=[(0, 1)], cannot=[(0, 1)]))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_small_cluster_by_itself_is_found_and_predicted():
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.normal(0, 0.02, (3, 2)), rng.normal(1, 0.02, (60, 2))])
+    model = ConstrainedMeanShift().fit(points, links=Links(cannot=[(0, 10)]))
+    np.testing.assert_array_equal(np.bincount(model.labels_), [3, 60])
+    assert model.predict([[0.0, 0.0]])[0] == model.labels_[0]

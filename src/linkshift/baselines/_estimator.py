@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift.baselines._initial import neighbourhood_centres
 from linkshift.baselines._link_graph import LinkGraph, link_graph
+from linkshift.estimators._common import refuse_links_as_y
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 
@@ -54,7 +55,7 @@ class LinkedKMeans(ClusterMixin, BaseEstimator):
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,  # noqa: ARG002
+        y: object = None,
         *,
         links: Links | None = None,
     ) -> Self:
@@ -73,6 +74,7 @@ class LinkedKMeans(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        refuse_links_as_y(y)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         n = data.shape[0]
         if n < self.n_clusters:

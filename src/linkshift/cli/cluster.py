@@ -82,7 +82,10 @@ def cluster(
         ),
     ] = None,
     max_iter: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Largest number of steps. Default: 300.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Largest number of steps. Default: 300, and 80 for cms."
+        ),
     ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Default: all cores.")

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift.bandwidth import grow, pair_range
-from linkshift.estimators._threads import n_threads
+from linkshift.estimators._common import n_threads, refuse_links_as_y
 from linkshift.links import Closure, Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import merge_close
@@ -23,6 +23,7 @@ from linkshift.refinement import (
     absorb_dust,
     certain_links,
     hold,
+    is_local,
     merge_by_votes,
     nearest_rows,
     settle,
@@ -54,7 +55,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
 
     while the bandwidth h grows until only links keep centres apart. Neither the bandwidth nor
     the number of clusters need be known. Afterwards links settle the rest
-    (:func:`linkshift.refine`), unless ``refine=None``, which is the paper's algorithm.
+    (:func:`linkshift.refine`). The paper's algorithm is ``refine=None, enforce=False``, but for
+    its labels, which here go by the closeness of the final centres alone.
 
     Parameters
     ----------
@@ -67,7 +69,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     bandwidth : float or array-like, default=None
         ``None`` grows h from the smallest nonzero to the largest distance between two points. A
         number keeps it fixed; an array gives h for each iteration (``max_iter`` is then not
-        used and must stay at its default).
+        used and must stay at its default). In scaled units, where features run from 0 to 1,
+        unless ``scale_features=False``.
     schedule : {"linear", "geometric"}, default="linear"
         How h grows when ``bandwidth`` is None.
     max_iter : int, default=80
@@ -90,7 +93,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     max_pairs : int, default=30000
         Most cannot-linked pairs of rows that bend the shift. When the closure has more (large
         must-linked components), each pair of components is represented by an equal share of
-        its pairs, with a warning. Labels honour all links in any case.
+        its pairs, at least one, with a warning. Labels honour all links in any case. Links of
+        lower confidence are not closed and do not count.
     keep_history : bool, default=False
         Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None
@@ -211,7 +215,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,  # noqa: ARG002
+        y: object = None,
         *,
         links: Links | None = None,
         partial_labels: ArrayLike | None = None,
@@ -233,15 +237,19 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        refuse_links_as_y(y)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         self._check_combinations()
+        given = _joined(links, partial_labels, data.shape[0])
+        self._close(given, data.shape[0])  # contradictions raise before anything is set
         self._dtype = data.dtype
         self._set_scaling(data)
         self._fit_points = self._scaled(data)
         self.bandwidth_ = self._schedule(self._fit_points)
         self._history: History = []
         self._bending: tuple[Array, Array] = (np.empty((0, 2), dtype=np.int64), np.empty(0))
-        return self._cluster(_joined(links, partial_labels, data.shape[0]))
+        self._fit_params = self._shift_params()
+        return self._cluster(given)
 
     def refit(
         self, *, links: Links | None = None, partial_labels: ArrayLike | None = None
@@ -266,6 +274,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         if not self._history:
             raise ValueError("refit goes on from the history: fit with keep_history=True first.")
+        if self._shift_params() != self._fit_params:
+            raise ValueError("Parameters have changed since fit; call fit again.")
         return self._cluster(_joined(links, partial_labels, self._fit_points.shape[0]))
 
     def _check_combinations(self) -> None:
@@ -276,6 +286,16 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             raise ValueError(
                 "penalty is the price of a link in refinement: it needs refine='links'."
             )
+
+    def _shift_params(self) -> dict[str, str]:
+        """Parameters that the history depends on, as text: arrays compare too."""
+        free = ("n_jobs", "progress")
+        return {name: repr(value) for name, value in self.get_params().items() if name not in free}
+
+    def _close(self, links: Links, n: int) -> Closure:
+        """Close the certain links; refuse contradictions, and links that would be ignored."""
+        self._refuse_idle_links(links)
+        return certain_links(links).closure(n)
 
     def _refuse_idle_links(self, links: Links) -> None:
         """Refuse links that nothing would look at."""
@@ -295,8 +315,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     def _cluster(self, links: Links) -> ConstrainedMeanShift:
         """Go through the stages: close links, shift, label."""
         points = self._fit_points
-        self._refuse_idle_links(links)
-        closure = certain_links(links).closure(points.shape[0])
+        closure = self._close(links, points.shape[0])
         cannot, confidence = self._bending_links(links, closure)
         shift: dict[str, Any] = {
             "scale": self.constraint_scale,
@@ -345,7 +364,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
                 "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
                 "merges all rows into one cluster. Give cannot-links, a fixed bandwidth, or use "
                 "MeanShift.",
-                stacklevel=3,
+                stacklevel=5,
             )
         certain = self._closed_pairs(closure)
         unsure = links.cannot_confidence < 1.0
@@ -358,12 +377,14 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         if n_pairs.sum() <= self.max_pairs:
             return closure.cannot_pairs()
         share = max(1, self.max_pairs // len(n_pairs))
-        warnings.warn(
-            f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; "
-            f"{np.minimum(n_pairs, share).sum()} of them, evenly spread, bend the shift (labels "
-            "honour all). Raise max_pairs to use more.",
-            stacklevel=3,
-        )
+        used = int(np.minimum(n_pairs, share).sum())
+        if used < n_pairs.sum():
+            warnings.warn(
+                f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of "
+                "them, evenly spread, bend the shift (labels honour all). Raise max_pairs to use "
+                "more.",
+                stacklevel=6,
+            )
         pairs = [
             self._spread_pairs(closure.members(a), closure.members(b), share)
             for a, b in closure.component_cannot.tolist()
@@ -432,8 +453,9 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
 
         Each of the ``n_neighbors`` nearest training rows votes with
         :math:`\exp(-(r / r_k)^2)`, r being its distance and r_k that of the farthest of
-        them. A row that coincides with a training row gets that row's label, so that training
-        rows get ``labels_``.
+        them; rows much farther than the second nearest have no vote
+        (:func:`linkshift.refinement.is_local`). A row that coincides with a training row gets
+        that row's label, so that training rows get ``labels_``.
 
         Parameters
         ----------
@@ -447,7 +469,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         points, trained = self._scaled(data), self._fit_points
-        k = min(self.n_neighbors, trained.shape[0])
+        k = min(self.n_neighbors, int(np.ceil(np.sqrt(trained.shape[0]))))
         algorithm = "kd_tree" if trained.shape[1] <= 15 else "brute"
         index = NearestNeighbors(n_neighbors=k, algorithm=algorithm).fit(trained)
         rows = index.kneighbors(points, return_distance=False)
@@ -455,17 +477,19 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         distance = np.stack(
             [np.linalg.norm(points - trained[column], axis=1) for column in rows.T], axis=1
         )
-        farthest = np.maximum(distance.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        vote = np.exp(-((distance / farthest) ** 2))
+        order = np.argsort(distance, axis=1, kind="stable")
+        distance = np.take_along_axis(distance, order, axis=1)
+        rows = np.take_along_axis(rows, order, axis=1)
+        farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
+        vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance)
         votes = np.zeros((data.shape[0], self.n_clusters_))
         for column in range(k):
             np.add.at(
                 votes, (np.arange(len(votes)), self.labels_[rows[:, column]]), vote[:, column]
             )
-        nearest = distance.argmin(axis=1)
-        twin = distance.min(axis=1) == 0
+        twin = distance[:, 0] == 0
         labels = votes.argmax(axis=1)
-        labels[twin] = self.labels_[rows[twin, nearest[twin]]]
+        labels[twin] = self.labels_[rows[twin, 0]]
         return labels.astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Plain mean shift: a drop-in for scikit-learn's, with more kernels and far more speed."""
+"""Plain mean shift: scikit-learn's and more, far faster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
-from linkshift.estimators._threads import n_threads
+from linkshift.estimators._common import n_threads, refuse_links_as_y
 from linkshift.modes import Modes, basin_labels, merge_ends, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, pool_points
@@ -198,7 +198,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
     def fit(
         self,
         X: ArrayLike,
-        y: object = None,  # noqa: ARG002
+        y: object = None,
         sample_weight: ArrayLike | None = None,
         *,
         links: object = None,
@@ -220,6 +220,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        refuse_links_as_y(y)
         if links is not None:
             raise ValueError(
                 "MeanShift does not use links. Use ConstrainedMeanShift, or settle links after "
@@ -312,7 +313,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
                 f"bin_size={self.bin_size} leaves {cells.points.shape[0]} cells for "
                 f"{X.shape[0]} rows: it costs accuracy and saves nothing. Use a larger bin_size, "
                 "or None for exact results.",
-                stacklevel=3,
+                stacklevel=4,
             )
         return cells
 

@@ -33,7 +33,7 @@ __all__ = ["Density", "build_density", "log_density", "mean_step", "threads"]
 
 Array = NDArray[Any]
 
-# From here up two matrix products beat the jit loop (measured: benchmarks/speed/step.py).
+# From here up two matrix products beat the jit loop (measured: benchmarks/speed/gemm.py).
 GEMM_FROM_DIMENSION = 64
 # float32 resolves positions to 1e-4 bandwidths while the data spans at most this many of them.
 _SINGLE_SPAN = 1e3
