@@ -143,13 +143,15 @@ def literal_settle(labels, links, neighbours, penalty, sweeps):
     home = [next((int(labels[i]) for i in rows if labels[i] >= 0), -1) for rows in groups]
     ends = np.concatenate([links.must, links.cannot])
     ends = np.concatenate([ends, ends[:, ::-1]]).tolist()
+    pulls = np.concatenate([links.must, links.must[:, ::-1]]).tolist()
     gains = []
     for _ in range(sweeps):
         before = labels.copy()
         for u, rows in enumerate(groups):
             partners = [j for i, j in ends if where[i] == u != where[j]]
-            if home[u] < 0 and not partners and len(rows) == 1:
-                continue
+            drawn = [j for i, j in pulls if where[i] == u != where[j]]
+            if home[u] < 0 and not drawn and len(rows) == 1:
+                continue  # noise without a must-link stays noise
             # Links see the labels of units, also of those that have not been visited yet.
             seen = np.array([home[where[i]] for i in range(len(labels))])
             named = [*labels[neighbours[rows]].ravel().tolist(), *seen[partners].tolist()]
@@ -268,7 +270,7 @@ def test_noise_stays_noise_unless_linked():
     settled = refine(X, labels, links)
     assert (settled[2:6] == -1).all()
     assert settled[0] == settled[10] >= 0
-    assert settled[1] >= 0
+    assert settled[1] == -1  # a cannot-link alone draws it nowhere
     assert (settled[6:] >= 0).all()
 
 
@@ -387,7 +389,11 @@ def test_neighbours_by_brute_force():
     X = np.random.default_rng(0).normal(size=(500, 3))
     far = np.linalg.norm(X[:, None] - X, axis=2)
     np.fill_diagonal(far, np.inf)
-    np.testing.assert_array_equal(nearest_rows(X, 20), np.argsort(far, axis=1)[:, :20])
+    order = np.argsort(far, axis=1)[:, :20]
+    distance = np.take_along_axis(far, order, axis=1)
+    strangers = distance > 8.0 * distance[:, 1:2]
+    assert strangers.any()
+    np.testing.assert_array_equal(nearest_rows(X, 20), np.where(strangers, -1, order))
     assert nearest_rows(X, 30).shape == (500, 23)
 
 

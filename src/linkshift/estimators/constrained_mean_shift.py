@@ -271,7 +271,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         if not self._history:
             raise ValueError("refit goes on from the history: fit with keep_history=True first.")
         if self._shift_params() != self._fit_params:
@@ -466,7 +466,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         points, trained = self._scaled(data), self._fit_points
         k = min(self.n_neighbors, int(np.ceil(np.sqrt(trained.shape[0]))))

@@ -421,7 +421,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         return self._predict(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
 
     def _predict(self, X: Array) -> Array:
@@ -482,7 +482,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "labels_")
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         with threads(n_threads(self.n_jobs)) as pool:
             return log_density(self._density, self._density.to_working(data), pool)
