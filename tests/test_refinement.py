@@ -154,7 +154,8 @@ def literal_settle(labels, links, neighbours, penalty, sweeps):
                 continue  # noise without a must-link stays noise
             # Links see the labels of units, also of those that have not been visited yet.
             seen = np.array([home[where[i]] for i in range(len(labels))])
-            named = [*labels[neighbours[rows]].ravel().tolist(), *seen[partners].tolist()]
+            near = neighbours[rows].ravel()
+            named = [*labels[near[near >= 0]].tolist(), *seen[partners].tolist()]
             tried = [c for c in dict.fromkeys([home[u], *named]) if c >= 0]
             cost = {
                 c: twin.energy(labels, rows, c, Links(), neighbours, penalty)
@@ -195,7 +196,8 @@ def excess(labels, links, neighbours, penalty, *, everywhere):
     for rows in units(len(labels), links):
         if labels[rows[0]] < 0:
             continue
-        named = set(labels[neighbours[rows]].ravel().tolist())
+        near = neighbours[rows].ravel()
+        named = set(labels[near[near >= 0]].tolist())
         for i, j in [*links.must.tolist(), *links.cannot.tolist()]:
             named |= {int(labels[i]), int(labels[j])} if {i, j} & set(rows) else set()
         here = twin.energy(labels, rows, labels[rows[0]], links, neighbours, penalty)

@@ -76,7 +76,7 @@ def default_bandwidth(
     if weight is not None and n_effective < 0.1 * data.shape[0]:
         raise ValueError(
             "The default bandwidth takes sample weights as counts of rows, but "
-            f"{data.shape[0]} rows have a total weight of {n_effective:.3g}. Give bandwidth=..., or "
+            f"{data.shape[0]} rows have a total weight of {n_effective:.3g}. Give bandwidth=... or "
             "scale the weights so that they add up to about the number of rows."
         )
     d = data.shape[1]

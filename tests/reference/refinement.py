@@ -60,7 +60,7 @@ def energy(labels, rows, label, links, neighbours, penalty=2.0, floor=0.1):
     cost = 0.0
     for i in rows:
         if k:
-            count = np.sum(labels[neighbours[i]] == label)
+            count = np.sum(labels[neighbours[i][neighbours[i] >= 0]] == label)  # -1: no neighbour
             cost -= np.log(max(count, floor) / k)
     inside = set(rows)
     for pairs, confidence, must in (
