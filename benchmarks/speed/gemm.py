@@ -27,12 +27,15 @@ def run(options: Options) -> Iterator[Row]:
 
 
 def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> Row:
-    density, starts = dense_case(n, d, dtype, options.seed)
+    density, starts = case_from(d, n, d, dtype, options)
+    if density.products is None:
+        raise RuntimeError(f"At {d} columns the products are not precise enough to be compared.")
+    loop, _ = case_from(d + 1, n, d, dtype, options)
     with threads(1) as one, threads(2) as two:
         sides = {
-            f"{name} {count}": partial(step_from, limit, density, starts, pool)
+            f"{name} {count}": partial(mean_step, case, starts, pool)
             for count, pool in ((1, one), (2, two))
-            for name, limit in (("loop", d + 1), ("products", d))
+            for name, case in (("loop", loop), ("products", density))
         }
         for name in ("loop 1", "products 1"):
             sides[name]()  # compile outside the clock
@@ -44,7 +47,7 @@ def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> Row:
     exact = exact_means(density, starts[:_CHECKED])
     wrong = {
         f"error {name}": float(
-            np.abs(means[f"{name} 1"][:_CHECKED] - exact).max() / density.typical_bandwidth
+            np.abs(means[f"{name} 1"][0][:_CHECKED] - exact).max() / density.typical_bandwidth
         )
         for name in ("loop", "products")
     }
@@ -52,11 +55,13 @@ def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> Row:
     return Row({"dtype": np.dtype(dtype).name, "n": n, "d": d, **ns, **ratios, **wrong}, times)
 
 
-def step_from(limit: int, density: Density, starts: Array, pool: threads) -> Array:
-    """One step with the products used from ``limit`` columns up."""
+def case_from(
+    limit: int, n: int, d: int, dtype: type[np.floating], options: Options
+) -> tuple[Density, Array]:
+    """Lay out a dense case with the products used from ``limit`` columns up."""
     usual = shift_density.GEMM_FROM_DIMENSION
     shift_density.GEMM_FROM_DIMENSION = limit
     try:
-        return mean_step(density, starts, pool)[0]
+        return dense_case(n, d, dtype, options.seed)
     finally:
         shift_density.GEMM_FROM_DIMENSION = usual
