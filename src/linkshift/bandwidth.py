@@ -11,11 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist, pdist
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
 from linkshift.profiles import Profile, ProfileName, get_profile
-from linkshift.shift.neighbours import block_order
+from linkshift.shift.neighbours import block_order, nearest_neighbours
 
 __all__ = ["default_bandwidth", "grow", "neighbour_bandwidth", "pair_quantile", "pair_range"]
 
@@ -191,10 +190,7 @@ def pair_range(X: ArrayLike) -> tuple[float, float]:
     distinct = np.unique(data, axis=0).astype(np.float64)
     if distinct.shape[0] < 2:
         return 1.0, 1.0
-    algorithm = "kd_tree" if data.shape[1] <= 15 else "brute"
-    index = NearestNeighbors(n_neighbors=1, algorithm=algorithm).fit(distinct)
-    partner = index.kneighbors(return_distance=False)[:, 0]
-    nearest = np.linalg.norm(distinct - distinct[partner], axis=1)
+    nearest, _ = nearest_neighbours(distinct, 1)
     rows = max(1, _CHUNK_PAIRS // distinct.shape[0])
     largest = max(
         float(cdist(distinct[first : first + rows], distinct[first:], "sqeuclidean").max())
@@ -238,16 +234,9 @@ def _spread_rows(X: Array) -> Array:
 
 def _kth_distance(X: Array, k: float, queries: Array, weight: Array | None) -> Array:
     """Distance at which the other rows' counts add up to k, for the rows ``queries``."""
-    algorithm = "kd_tree"  # takes differences: exact for twins
-    if X.shape[1] > 15:
-        # Trees are slow in many columns. Inner products are fast, but lose digits far from the
-        # origin: bring the data there.
-        algorithm = "brute"
-        X = X - (X.min(axis=0) + X.max(axis=0)) / 2
     if weight is None:
         # One more than k: the row itself comes first, or a twin of it, at distance nought.
-        index = NearestNeighbors(n_neighbors=int(k) + 1, algorithm=algorithm).fit(X)
-        return index.kneighbors(X[queries])[0][:, -1].astype(np.float64)
+        return nearest_neighbours(X, int(k) + 1, X[queries])[0][:, -1]
     out = np.empty(queries.shape[0])
     rows = max(1, _CHUNK_PAIRS // X.shape[0])
     for first in range(0, queries.shape[0], rows):

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array, check_consistent_length
 
 from linkshift.links import Closure, Links
 from linkshift.shift._jit import jit
+from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = [
     "absorb_dust",
@@ -120,7 +120,7 @@ def nearest_rows(X: Array, n_neighbors: int) -> Array:
     k = min(n_neighbors, int(np.ceil(np.sqrt(X.shape[0]))), X.shape[0] - 1)
     if k == 0:
         return np.empty((X.shape[0], 0), dtype=np.intp)
-    distance, rows = NearestNeighbors(n_neighbors=k).fit(X).kneighbors()
+    distance, rows = nearest_neighbours(X, k)
     return np.where(is_local(distance), rows, -1)
 
 
@@ -420,10 +420,8 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     for a, b in closure.component_cannot.tolist():
         foes.setdefault(a, []).append(b)
         foes.setdefault(b, []).append(a)
-    order = np.argsort(closure.component, kind="stable")
-    start = _offsets(closure.component, closure.n_components)
-    linked = sorted(set(np.flatnonzero(np.diff(start) > 1).tolist()) | set(foes))
-    rows = {c: order[start[c] : start[c + 1]] for c in linked}
+    linked = sorted(set(np.flatnonzero(closure.sizes > 1).tolist()) | set(foes))
+    rows = {c: closure.members(c) for c in linked}
     label = {c: _majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
     n_labels = int(labels.max(initial=-1)) + 1
     quarrels = {

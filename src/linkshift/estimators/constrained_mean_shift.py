@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift.bandwidth import grow, pair_range
+from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
 from linkshift.estimators._common import n_threads, refuse_links_as_y
 from linkshift.links import Closure, Links
 from linkshift.metrics import link_satisfaction
@@ -36,6 +36,7 @@ from linkshift.shift.constrained import (
     constrained_ascend,
     first_effect,
 )
+from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["ConstrainedMeanShift"]
 
@@ -241,7 +242,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         self._check_combinations()
         given = _joined(links, partial_labels, data.shape[0])
-        self._close(given, data.shape[0])  # contradictions raise before anything is set
+        closure = self._close(given, data.shape[0])  # raises before anything is set
         self._dtype = data.dtype
         self._set_scaling(data)
         self._fit_points = self._scaled(data)
@@ -249,7 +250,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         self._history: History = []
         self._bending: tuple[Array, Array] = (np.empty((0, 2), dtype=np.int64), np.empty(0))
         self._fit_params = self._shift_params()
-        return self._cluster(given)
+        return self._cluster(given, closure)
 
     def refit(
         self, *, links: Links | None = None, partial_labels: ArrayLike | None = None
@@ -276,7 +277,9 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             raise ValueError("refit goes on from the history: fit with keep_history=True first.")
         if self._shift_params() != self._fit_params:
             raise ValueError("Parameters have changed since fit; call fit again.")
-        return self._cluster(_joined(links, partial_labels, self._fit_points.shape[0]))
+        n = self._fit_points.shape[0]
+        given = _joined(links, partial_labels, n)
+        return self._cluster(given, self._close(given, n))
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""
@@ -312,10 +315,9 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
                 "are none; set refine='links' or enforce=True."
             )
 
-    def _cluster(self, links: Links) -> ConstrainedMeanShift:
-        """Go through the stages: close links, shift, label."""
+    def _cluster(self, links: Links, closure: Closure) -> ConstrainedMeanShift:
+        """Go through the stages: choose the pairs that bend, shift, label."""
         points = self._fit_points
-        closure = self._close(links, points.shape[0])
         cannot, confidence = self._bending_links(links, closure)
         shift: dict[str, Any] = {
             "scale": self.constraint_scale,
@@ -325,7 +327,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         kernel = LinkKernel(self.kernel, self.truncation)
         past = None
         if self._history:
-            changed = _changed(self._bending, (cannot, confidence))
+            changed = changed_pairs(self._bending, (cannot, confidence))
             kept = first_effect(points, changed, self._history, self.bandwidth_, kernel, **shift)
             past = self._history[: kept + 1]
         ascent = constrained_ascend(
@@ -366,39 +368,10 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
                 "MeanShift.",
                 stacklevel=5,
             )
-        certain = self._closed_pairs(closure)
+        certain = closed_pairs(closure, self.max_pairs)
         unsure = links.cannot_confidence < 1.0
         pairs = np.concatenate([certain, links.cannot[unsure]])
         return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[unsure]])
-
-    def _closed_pairs(self, closure: Closure) -> Array:
-        """Pairs of rows that the closure holds apart, or an even share of them."""
-        n_pairs = closure.sizes[closure.component_cannot].prod(axis=1)
-        if n_pairs.sum() <= self.max_pairs:
-            return closure.cannot_pairs()
-        share = max(1, self.max_pairs // len(n_pairs))
-        used = int(np.minimum(n_pairs, share).sum())
-        if used < n_pairs.sum():
-            warnings.warn(
-                f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of "
-                "them, evenly spread, bend the shift (labels honour all). Raise max_pairs to use "
-                "more.",
-                stacklevel=6,
-            )
-        pairs = [
-            self._spread_pairs(closure.members(a), closure.members(b), share)
-            for a, b in closure.component_cannot.tolist()
-        ]
-        return np.concatenate(pairs)
-
-    @staticmethod
-    def _spread_pairs(one: Array, other: Array, share: int) -> Array:
-        """At most ``share`` pairs between two components, evenly spread over both."""
-        n = min(share, len(one) * len(other))
-        pick = np.linspace(0, len(one) * len(other) - 1, n).astype(np.int64)
-        # Stepping through both at once, not through one for each of the other.
-        a, b = np.divmod(pick, len(other))
-        return np.stack([one[a], other[(b + a) % len(other)]], axis=1)
 
     def _schedule(self, points: Array) -> Array:
         if self.bandwidth is None:
@@ -421,7 +394,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         """From end positions to labels: merge what is close, then let links settle."""
         apart = None
         if self.enforce and len(closure.component_cannot):
-            apart = _between(ascent.group, closure)
+            apart = centres_apart(ascent.group, closure)
         # The paper's threshold: kernel value above 0.99 at the last bandwidth.
         radius = float(self.bandwidth_[-1]) * np.sqrt(-np.log(0.99))
         labels = merge_close(ascent.centres, radius, apart)[ascent.group]
@@ -470,16 +443,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         points, trained = self._scaled(data), self._fit_points
         k = min(self.n_neighbors, int(np.ceil(np.sqrt(trained.shape[0]))))
-        algorithm = "kd_tree" if trained.shape[1] <= 15 else "brute"
-        index = NearestNeighbors(n_neighbors=k, algorithm=algorithm).fit(trained)
-        rows = index.kneighbors(points, return_distance=False)
-        # The search may know distances only roughly: a row must be at distance nought of itself.
-        distance = np.stack(
-            [np.linalg.norm(points - trained[column], axis=1) for column in rows.T], axis=1
-        )
-        order = np.argsort(distance, axis=1, kind="stable")
-        distance = np.take_along_axis(distance, order, axis=1)
-        rows = np.take_along_axis(rows, order, axis=1)
+        distance, rows = nearest_neighbours(trained, k, points)
         farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
         vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance)
         votes = np.zeros((data.shape[0], self.n_clusters_))
@@ -504,28 +468,3 @@ def _joined(links: Links | None, partial_labels: ArrayLike | None, n: int) -> Li
             "for each row, -1 where the class is unknown."
         )
     return given + Links.from_labels(partial_labels).check(n)
-
-
-def _changed(before: tuple[Array, Array], after: tuple[Array, Array]) -> Array:
-    """Pairs that are in one of two sets of cannot-links only, or changed their confidence."""
-    sets = []
-    for pairs, confidence in (before, after):
-        ordered = np.sort(pairs, axis=1).tolist()
-        sets.append({(a, b, c) for (a, b), c in zip(ordered, confidence.tolist(), strict=True)})
-    changed = sorted({pair[:2] for pair in sets[0] ^ sets[1]})
-    return np.array(changed, dtype=np.int64).reshape(-1, 2)
-
-
-def _between(group: Array, closure: Closure) -> Array:
-    """Pairs of centres with a closed cannot-link between their rows."""
-    cannot = closure.component_cannot
-    order = np.argsort(closure.component, kind="stable")
-    start = np.concatenate([[0], np.cumsum(closure.sizes)])
-    groups_of = {
-        c: np.unique(group[order[start[c] : start[c + 1]]]) for c in np.unique(cannot).tolist()
-    }
-    pairs = [
-        np.stack(np.meshgrid(groups_of[a], groups_of[b]), axis=-1).reshape(-1, 2)
-        for a, b in cannot.tolist()
-    ]
-    return np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)

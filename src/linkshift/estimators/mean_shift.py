@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -23,6 +22,7 @@ from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, pool_points
 from linkshift.shift.density import build_density, log_density, threads
 from linkshift.shift.engine import Ascent, ascend, blur, first_of_equal_rows
+from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["MeanShift"]
 
@@ -385,7 +385,8 @@ class MeanShift(ClusterMixin, BaseEstimator):
         if np.ndim(self.bandwidth_) == 0:
             return float(self.bandwidth_)
         points = self._density.to_input(self._density.points[: self._density.n_points])
-        return self._density.bandwidth[_nearest_rows(points, positions)] * self._density.scale
+        nearest = nearest_neighbours(points, 1, positions)[1][:, 0]
+        return self._density.bandwidth[nearest] * self._density.scale
 
     def _started_everywhere(self) -> bool:
         return self.seeds is None and not self.bin_seeding
@@ -426,7 +427,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
 
     def _predict(self, X: Array) -> Array:
         if self._fit_X is not None:
-            return self.labels_[_nearest_rows(self._fit_X, X)]
+            return self.labels_[nearest_neighbours(self._fit_X, 1, X)[1][:, 0]]
         if self._assignment() == "nearest":
             labels, _ = nearest_labels(X, self._modes)
         elif self._cell_labels is None:
@@ -486,10 +487,3 @@ class MeanShift(ClusterMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         with threads(n_threads(self.n_jobs)) as pool:
             return log_density(self._density, self._density.to_working(data), pool)
-
-
-def _nearest_rows(rows: Array, X: Array) -> Array:
-    """Index of the row nearest to each row of X."""
-    mean = rows.mean(axis=0, dtype=np.float64)  # inner products lose digits far from the origin
-    index = NearestNeighbors(n_neighbors=1).fit(rows - mean)
-    return index.kneighbors(X - mean, return_distance=False)[:, 0]

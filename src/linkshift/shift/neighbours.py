@@ -1,13 +1,14 @@
-"""Points in blocks of near neighbours, so that whole blocks can be skipped or taken."""
+"""Neighbours: points in blocks that can be skipped or taken whole, and the nearest rows."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
 from linkshift.shift._loops import BLOCK
 
-__all__ = ["block_order", "boxes"]
+__all__ = ["block_order", "boxes", "nearest_neighbours"]
 
 
 def block_order(X: NDArray[np.floating], block: int = BLOCK) -> NDArray[np.intp]:
@@ -39,3 +40,28 @@ def boxes(
     """Lower and upper corner of the box around each run of ``block`` rows."""
     runs = np.arange(0, X.shape[0], block)
     return np.minimum.reduceat(X, runs, axis=0), np.maximum.reduceat(X, runs, axis=0)
+
+
+def nearest_neighbours(
+    rows: NDArray[np.floating], k: int, X: NDArray[np.floating] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Distances and indices of the k rows nearest to each row of X, the nearest first.
+
+    Without X, of each row itself, which is then not among its neighbours. A tree serves up to 15
+    columns. Above, inner products are faster, but know distances only roughly, the worse the
+    farther from the origin: they are taken about the middle of the data, and the distances of
+    what they find are computed anew, so that twins are at distance nought.
+    """
+    rows = np.asarray(rows, dtype=np.float64)
+    asked = rows if X is None else np.asarray(X, dtype=np.float64)
+    if rows.shape[1] <= 15:
+        index = NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(rows)
+        return index.kneighbors(None if X is None else asked)
+    middle = (rows.min(axis=0) + rows.max(axis=0)) / 2
+    index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows - middle)
+    found = index.kneighbors(None if X is None else asked - middle, return_distance=False)
+    distance = np.stack(
+        [np.linalg.norm(asked - rows[column], axis=1) for column in found.T], axis=1
+    )
+    order = np.argsort(distance, axis=1, kind="stable")
+    return np.take_along_axis(distance, order, axis=1), np.take_along_axis(found, order, axis=1)

@@ -1,0 +1,63 @@
+"""Which pairs of rows bend the constrained shift, and which centres they keep apart."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.links import Closure
+
+Array = NDArray[Any]
+
+
+def closed_pairs(closure: Closure, max_pairs: int) -> Array:
+    """Pairs of rows that the closure holds apart, or an even share of them, with a warning."""
+    n_pairs = closure.sizes[closure.component_cannot].prod(axis=1)
+    if n_pairs.sum() <= max_pairs:
+        return closure.cannot_pairs()
+    share = max(1, max_pairs // len(n_pairs))
+    used = int(np.minimum(n_pairs, share).sum())
+    if used < n_pairs.sum():
+        warnings.warn(
+            f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of them, "
+            "evenly spread, bend the shift (labels honour all). Raise max_pairs to use more.",
+            stacklevel=6,
+        )
+    pairs = [
+        _spread_pairs(closure.members(a), closure.members(b), share)
+        for a, b in closure.component_cannot.tolist()
+    ]
+    return np.concatenate(pairs)
+
+
+def _spread_pairs(one: Array, other: Array, share: int) -> Array:
+    """At most ``share`` pairs between two components, evenly spread over both."""
+    n = min(share, len(one) * len(other))
+    pick = np.linspace(0, len(one) * len(other) - 1, n).astype(np.int64)
+    # Stepping through both at once, not through one for each of the other.
+    a, b = np.divmod(pick, len(other))
+    return np.stack([one[a], other[(b + a) % len(other)]], axis=1)
+
+
+def changed_pairs(before: tuple[Array, Array], after: tuple[Array, Array]) -> Array:
+    """Pairs that are in one of two sets of cannot-links only, or changed their confidence."""
+    sets = []
+    for pairs, confidence in (before, after):
+        ordered = np.sort(pairs, axis=1).tolist()
+        sets.append({(a, b, c) for (a, b), c in zip(ordered, confidence.tolist(), strict=True)})
+    changed = sorted({pair[:2] for pair in sets[0] ^ sets[1]})
+    return np.array(changed, dtype=np.int64).reshape(-1, 2)
+
+
+def centres_apart(group: Array, closure: Closure) -> Array:
+    """Pairs of centres with a closed cannot-link between their rows."""
+    cannot = closure.component_cannot
+    groups_of = {c: np.unique(group[closure.members(c)]) for c in np.unique(cannot).tolist()}
+    pairs = [
+        np.stack(np.meshgrid(groups_of[a], groups_of[b]), axis=-1).reshape(-1, 2)
+        for a, b in cannot.tolist()
+    ]
+    return np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
