@@ -291,9 +291,13 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             )
 
     def _shift_params(self) -> dict[str, str]:
-        """Parameters that the history depends on, as text: arrays compare too."""
+        """Parameters that the history depends on, as text, whole arrays included."""
         free = ("n_jobs", "progress")
-        return {name: repr(value) for name, value in self.get_params().items() if name not in free}
+        return {
+            name: repr(np.asarray(value).tolist())
+            for name, value in self.get_params().items()
+            if name not in free
+        }
 
     def _close(self, links: Links, n: int) -> Closure:
         """Close the certain links; refuse contradictions, and links that would be ignored."""
