@@ -5,9 +5,10 @@ with a multiplicity, and each sample knows the centre of its own trajectory. The
 of a link form a list; ends at the same centre with the same bandwidth share theirs.
 
 As in ``_loops``, the work is done for 64 centres at a time, neighbours that mostly see the same
-links. For such a block it is first found out which samples each of them reaches, as one bit for
-each of the 64; the weights of eq. 4.3 are then multiplied up only where a bit is set, and nothing
-of size n x n is stored. All in float64: weights are products that may come close to nought.
+links. The weights of eq. 4.3 are symmetric, w_ij = w_ji, so they are made once for each tile of
+64 x 64 centres and serve both ways round; nothing of size n x n is stored. For a tile it is first
+found out which samples each centre reaches, as one bit for each of the 64; weights are multiplied
+up only where a bit is set. All in float64: weights are products that may come close to nought.
 """
 
 from __future__ import annotations
@@ -35,8 +36,34 @@ def _squared_distances(columns, position, out):  # type: ignore[no-untyped-def]
 
 @jit_inline
 def _closeness(kind, columns, position, slope, limit, out):  # type: ignore[no-untyped-def]
-    """out[b] = k(|t_b - position|^2 / h^2) for the columns of a block; returns the largest."""
-    _squared_distances(columns, position, out)
+    """out[b] = k(|t_b - position|^2 / h^2) for the columns of a block; returns how many are not 0.
+
+    Half of the coordinates often show that all are too far; ``out`` is then not filled in.
+    """
+    d = columns.shape[0]
+    half = d // 2 if d > 4 else d
+    s = position[0]
+    for b in range(BLOCK):
+        out[b] = (columns[0, b] - s) * (columns[0, b] - s)
+    for k in range(1, half):
+        s = position[k]
+        for b in range(BLOCK):
+            out[b] += (columns[k, b] - s) * (columns[k, b] - s)
+    within = 0  # counted, because a smallest float is not found in lanes without fast-math
+    for b in range(BLOCK):
+        within += 1 if out[b] < limit else 0
+    if within == 0:
+        return 0
+    if half < d:
+        for k in range(half, d):
+            s = position[k]
+            for b in range(BLOCK):
+                out[b] += (columns[k, b] - s) * (columns[k, b] - s)
+        within = 0
+        for b in range(BLOCK):
+            within += 1 if out[b] < limit else 0
+        if within == 0:
+            return 0
     if kind == EXPONENTIAL:
         for b in range(BLOCK):
             u = out[b]
@@ -45,10 +72,16 @@ def _closeness(kind, columns, position, slope, limit, out):  # type: ignore[no-u
     else:
         for b in range(BLOCK):
             out[b] = 1.0 if out[b] < limit else 0.0
-    top = 0.0
+    return within
+
+
+@jit_inline
+def _bits_below(u, limit):  # type: ignore[no-untyped-def]
+    """Bit b says whether u[b] < limit."""
+    bits = np.uint64(0)
     for b in range(BLOCK):
-        top = max(top, out[b])
-    return top
+        bits |= np.uint64(u[b] < limit) << np.uint64(b)
+    return bits
 
 
 @jit_inline
@@ -63,45 +96,63 @@ def _box_distance(low, high, position):  # type: ignore[no-untyped-def]
 
 
 @jit
-def count_lists(  # type: ignore[no-untyped-def]
-    blocks, box_low, box_high, centres, ends, limit, rank, first, last
+def mark_lists(  # type: ignore[no-untyped-def]
+    blocks, box_low, box_high, centres, end, limit, first, last, mask, rank
 ):
-    """Count the centres within ``limit`` (squared) of each end, for ends ``first`` to ``last``.
+    """Mark the centres within ``limit[l]`` (squared) of ``centres[end[l]]``, lists first to last.
 
-    ``rank[e, w]`` counts those in the blocks before block w. Padding columns lie beyond every
-    limit.
+    Bit b of ``mask[w, l]`` stands for centre b of block w; ``rank[w, l]`` counts those in the blocks
+    before, ``rank`` has one row more. Lists are ordered by end, then by limit,
+    so that distances are taken once for each end. Padding columns lie beyond every limit.
     """
     u = np.empty(BLOCK)
-    for e in range(first, last):
-        position = centres[ends[e]]
-        found = 0
-        for block in range(blocks.shape[0]):
-            rank[e, block] = found
-            if _box_distance(box_low[block], box_high[block], position) < limit[e]:
-                _squared_distances(blocks[block], position, u)
-                here = 0
+    place = first
+    while place < last:
+        behind = place + 1
+        while behind < last and end[behind] == end[place]:
+            behind += 1
+        position = centres[end[place]]
+        for e in range(place, behind):
+            rank[0, e] = 0
+        for w in range(blocks.shape[0]):
+            for e in range(place, behind):
+                mask[w, e] = np.uint64(0)
+                rank[w + 1, e] = rank[w, e]
+            if _box_distance(box_low[w], box_high[w], position) >= limit[behind - 1]:
+                continue
+            _squared_distances(blocks[w], position, u)
+            for e in range(place, behind):
+                within = 0
                 for b in range(BLOCK):
-                    here += 1 if u[b] < limit[e] else 0
-                found += here
-        rank[e, blocks.shape[0]] = found
+                    within += 1 if u[b] < limit[e] else 0
+                if within > 0:
+                    mask[w, e] = _bits_below(u, limit[e])
+                    rank[w + 1, e] += within
+        place = behind
 
 
 @jit
 def fill_lists(  # type: ignore[no-untyped-def]
-    kind, blocks, centres, ends, slope, limit, rank, start, index, value, first, last
+    kind, blocks, centres, end, slope, mask, rank, start, first, last, index, value
 ):
     """Write the members of each list, in ascending order, and their closeness to the end."""
     close = np.empty(BLOCK)
     for e in range(first, last):
-        position = centres[ends[e]]
-        for block in range(blocks.shape[0]):
-            place = start[e] + rank[e, block]
-            if rank[e, block + 1] == rank[e, block]:
+        position = centres[end[e]]
+        for w in range(blocks.shape[0]):
+            bits = mask[w, e]
+            if bits == 0:
                 continue
-            _closeness(kind, blocks[block], position, slope[e], limit[e], close)
+            if kind == EXPONENTIAL:
+                _squared_distances(blocks[w], position, close)
+                for b in range(BLOCK):
+                    close[b] = exp2(slope[e] * close[b])
+            else:
+                close[:] = 1.0
+            place = start[e] + rank[w, e]
             for b in range(BLOCK):
-                if close[b] > 0.0:
-                    index[place] = block * BLOCK + b
+                if bits >> np.uint64(b) & np.uint64(1):
+                    index[place] = w * BLOCK + b
                     value[place] = close[b]
                     place += 1
 
@@ -126,87 +177,123 @@ def _times_power(weight, j, close, v, power, factor):  # type: ignore[no-untyped
 
 
 @jit
-def _link_weights(  # type: ignore[no-untyped-def]
-    block,
+def _reach_samples(  # type: ignore[no-untyped-def]
+    kind,
+    columns,
     low,
     high,
-    centres,
+    samples,
+    owner,
+    first,
+    last,
+    base,
+    slope,
+    limit,
+    active,
+    kernel,
+    reached,
+):
+    """Find which of the samples ``first`` to ``last`` a block of centres reaches.
+
+    Row a of ``kernel`` has the kernel values of sample ``active[a]``. Bit b of ``reached[j]`` says
+    whether centre b of the block reaches a sample of centre ``base`` + j. Returns the number of
+    samples reached.
+    """
+    reached[:] = np.uint64(0)
+    n_active = 0
+    for s in range(first, last):
+        if _box_distance(low, high, samples[s]) >= limit:
+            continue
+        if _closeness(kind, columns, samples[s], slope, limit, kernel[n_active]) == 0:
+            continue
+        bits = np.uint64(0)
+        for b in range(BLOCK):
+            bits |= np.uint64(kernel[n_active, b] > 0.0) << np.uint64(b)
+        reached[owner[s] - base] |= bits
+        active[n_active] = s
+        n_active += 1
+    return n_active
+
+
+@jit
+def _tile_weights(  # type: ignore[no-untyped-def]
+    block,
+    other_block,
+    sides,
+    n_sides,
     link_lists,
-    list_end,
-    behind,
     confidence,
     multiplicity,
+    mask,
     rank,
     start,
     index,
     value,
-    reached,
+    wanted,
     weight,
 ):
-    """Multiply into ``weight[j, b]`` the factors of eq. 4.2, for the 64 centres of a block.
+    """Multiply the factors of eq. 4.2 into ``weight[j, b]``: centre b of a block, j of another.
 
     Link p keeps the centres on its one list away from samples of the centres on its other list,
-    and the other way round. Bit b of ``reached[j]`` says whether centre b of the block reaches a
-    sample of centre j; where it does not, the weight is not wanted.
+    and the other way round: its two sides. ``sides`` are those whose own list has centres of the
+    block. Where bit b of ``wanted[j]`` is not set the weight is not wanted.
     """
     close = np.empty(BLOCK)
     factor = np.empty(BLOCK)
     one = np.uint64(1)
-    for side in range(2 * link_lists.shape[0]):
-        p = side >> 1
-        own, other = link_lists[p, side & 1], link_lists[p, 1 - (side & 1)]
-        here = start[own] + rank[own, block]
-        n_here = rank[own, block + 1] - rank[own, block]
-        if n_here == 0:
+    wanted_lanes, wanted_rows = np.uint64(0), np.uint64(0)
+    for j in range(BLOCK):
+        wanted_lanes |= wanted[j]
+        wanted_rows |= np.uint64(wanted[j] != 0) << np.uint64(j)
+    for t in range(n_sides):
+        p, turn = sides[t] >> 1, sides[t] & 1
+        own, other = link_lists[p, turn], link_lists[p, 1 - turn]
+        lanes = mask[block, own]
+        if not (mask[other_block, other] & wanted_rows and lanes & wanted_lanes):
             continue
-        if _box_distance(low, high, centres[list_end[other]]) > behind[other]:
-            continue
+        there, end = (
+            start[other] + rank[other_block, other],
+            start[other] + rank[other_block + 1, other],
+        )
+        here, stop = start[own] + rank[block, own], start[own] + rank[block + 1, own]
         sure = confidence[p]
         power = multiplicity[p]
-        if n_here >= _MANY:
+        if stop - here >= _MANY:
             close[:] = 0.0
-            lanes = np.uint64(0)
-            for q in range(here, here + n_here):
-                b = index[q] - block * BLOCK
-                close[b] = sure * value[q]
-                lanes |= one << np.uint64(b)
-            for q in range(start[other], start[other + 1]):
-                if reached[index[q]] & lanes:
-                    _times_power(weight, index[q], close, value[q], power, factor)
+            for q in range(here, stop):
+                close[index[q] - block * BLOCK] = sure * value[q]
+            for q in range(there, end):
+                j = index[q] - other_block * BLOCK
+                if wanted[j] & lanes:
+                    _times_power(weight, j, close, value[q], power, factor)
             continue
-        for r in range(here, here + n_here):
+        for r in range(here, stop):
             b = index[r] - block * BLOCK
             lane = one << np.uint64(b)
             c = sure * value[r]
-            for q in range(start[other], start[other + 1]):
-                if reached[index[q]] & lane:
+            for q in range(there, end):
+                j = index[q] - other_block * BLOCK
+                if wanted[j] & lane:
                     single = 1.0 - c * value[q]
-                    weight[index[q], b] *= single if power == 1 else single**power
+                    weight[j, b] *= single if power == 1 else single**power
 
 
-@jit
-def _reach_samples(  # type: ignore[no-untyped-def]
-    kind, columns, low, high, samples, owner, h_slope, h_limit, active, kernel, reached
+@jit_inline
+def _add_samples(  # type: ignore[no-untyped-def]
+    samples, mass, owner, base, active, n_active, kernel, weight, sums, total
 ):
-    """Find the samples that a block of centres reaches, with their kernel values.
-
-    Row a of ``kernel`` belongs to sample ``active[a]``. Returns the number of such samples.
-    """
-    reached[:] = np.uint64(0)
-    n_active = 0
-    for s in range(samples.shape[0]):
-        if _box_distance(low, high, samples[s]) >= h_limit:
-            continue
-        if _closeness(kind, columns, samples[s], h_slope, h_limit, kernel[n_active]) == 0.0:
-            continue
-        bits = np.uint64(0)
+    """sums[:, b] += sum over samples of k w m x, and total[b] likewise without x."""
+    for a in range(n_active):
+        s = active[a]
+        j = owner[s] - base
+        amount = mass[s]
         for b in range(BLOCK):
-            if kernel[n_active, b] > 0.0:
-                bits |= np.uint64(1) << np.uint64(b)
-        reached[owner[s]] |= bits
-        active[n_active] = s
-        n_active += 1
-    return n_active
+            kernel[a, b] *= amount * weight[j, b]
+            total[b] += kernel[a, b]
+        for k in range(samples.shape[1]):
+            x = samples[s, k]
+            for b in range(BLOCK):
+                sums[k, b] += kernel[a, b] * x
 
 
 @jit
@@ -215,89 +302,80 @@ def constrained_sums(  # type: ignore[no-untyped-def]
     blocks,
     box_low,
     box_high,
-    centres,
     samples,
     mass,
     owner,
-    h_slope,
-    h_limit,
+    sample_start,
+    slope,
+    limit,
     link_lists,
-    list_end,
-    behind,
     confidence,
     multiplicity,
+    mask,
     rank,
     start,
     index,
     value,
     first,
-    last,
+    stride,
     sums,
     total,
 ):
-    """Weighted sums for the blocks of centres ``first`` to ``last``: eq. 3.1 with eq. 4.3.
+    """Weighted sums of eq. 3.1 with eq. 4.3, for tiles in the rows ``first``, + ``stride``, ...
 
-    ``behind[l]`` is the squared distance from the end of list l beyond which no sample of a
-    centre on the list is within the kernel's reach.
+    Samples are ordered by the centre that owns them; those of block w of the centres are
+    ``sample_start[w]`` to ``sample_start[w + 1]``. ``rank[w, l]`` counts the centres on list l in
+    blocks before w. Adds to ``sums[w, k, b]`` and ``total[w, b]``, centre b of block w.
     """
-    n, d = centres.shape
-    n_samples = samples.shape[0]
-    weight = np.empty((n, BLOCK))
-    reached = np.empty(n, np.uint64)
-    kernel = np.empty((n_samples, BLOCK))
-    active = np.empty(n_samples, np.int64)
-    block_sums = np.empty((d, BLOCK))
-    block_total = np.empty(BLOCK)
-    for block in range(first, last):
-        low, high = box_low[block], box_high[block]
-        n_active = _reach_samples(
-            kind,
-            blocks[block],
-            low,
-            high,
-            samples,
-            owner,
-            h_slope,
-            h_limit,
-            active,
-            kernel,
-            reached,
-        )
-        for j in range(n):
-            if reached[j]:
+    n_blocks = blocks.shape[0]
+    most = 0
+    for w in range(n_blocks):
+        most = max(most, sample_start[w + 1] - sample_start[w])
+    weight, turned = np.empty((BLOCK, BLOCK)), np.empty((BLOCK, BLOCK))
+    kernel, kernel_back = np.empty((most, BLOCK)), np.empty((most, BLOCK))
+    active, active_back = np.empty(most, np.int64), np.empty(most, np.int64)
+    reached, reached_back = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    sides = np.empty(2 * link_lists.shape[0], np.int64)
+    one = np.uint64(1)
+    for w in range(first, n_blocks, stride):
+        n_sides = 0
+        for side in range(sides.shape[0]):
+            own = link_lists[side >> 1, side & 1]
+            if mask[w, own]:
+                sides[n_sides] = side
+                n_sides += 1
+        for v in range(w, n_blocks):
+            n_active = _reach_samples(
+                kind, blocks[w], box_low[w], box_high[w], samples, owner, sample_start[v],
+                sample_start[v + 1], v * BLOCK, slope, limit, active, kernel, reached,
+            )  # fmt: skip
+            n_back = 0
+            if v > w:
+                n_back = _reach_samples(
+                    kind, blocks[v], box_low[v], box_high[v], samples, owner, sample_start[w],
+                    sample_start[w + 1], w * BLOCK, slope, limit, active_back, kernel_back,
+                    reached_back,
+                )  # fmt: skip
+            if n_active == 0 and n_back == 0:
+                continue
+            if n_back > 0:
                 for b in range(BLOCK):
-                    weight[j, b] = 1.0
-        _link_weights(
-            block,
-            low,
-            high,
-            centres,
-            link_lists,
-            list_end,
-            behind,
-            confidence,
-            multiplicity,
-            rank,
-            start,
-            index,
-            value,
-            reached,
-            weight,
-        )
-        block_sums[:] = 0.0
-        block_total[:] = 0.0
-        for a in range(n_active):
-            s = active[a]
-            j = owner[s]
-            amount = mass[s]
-            for b in range(BLOCK):
-                kernel[a, b] *= amount * weight[j, b]
-                block_total[b] += kernel[a, b]
-            for k in range(d):
-                x = samples[s, k]
-                for b in range(BLOCK):
-                    block_sums[k, b] += kernel[a, b] * x
-        for b in range(min(BLOCK, n - block * BLOCK)):
-            total[block * BLOCK + b] = block_total[b]
-            for k in range(d):
-                sums[block * BLOCK + b, k] = block_sums[k, b]
+                    for j in range(BLOCK):
+                        if reached_back[b] >> np.uint64(j) & one:
+                            reached[j] |= one << np.uint64(b)
+            weight[:] = 1.0
+            _tile_weights(
+                w, v, sides, n_sides, link_lists, confidence, multiplicity, mask, rank, start,
+                index, value, reached, weight,
+            )  # fmt: skip
+            _add_samples(
+                samples, mass, owner, v * BLOCK, active, n_active, kernel, weight, sums[w], total[w]
+            )
+            if n_back > 0:
+                for j in range(BLOCK):
+                    for b in range(BLOCK):
+                        turned[b, j] = weight[j, b]
+                _add_samples(
+                    samples, mass, owner, w * BLOCK, active_back, n_back, kernel_back, turned,
+                    sums[v], total[v],
+                )  # fmt: skip

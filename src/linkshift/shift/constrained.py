@@ -49,6 +49,7 @@ LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 _LOG2E = float(np.log2(np.e))
 _FAR = 1e150  # padding: squared, still finite, and beyond every reach
 _LIST_TASK = 256
+_SHARES = 16
 
 
 @dataclass(frozen=True)
@@ -330,66 +331,68 @@ def _step(
     length = np.linalg.norm(centres[links.pairs[:, 0]] - centres[links.pairs[:, 1]], axis=1)
     width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
     # While h is below most links' own scale, ends at the same centre have the same list.
-    lists, link_lists = np.unique(
-        np.stack([links.pairs.ravel().astype(np.float64), width], axis=1),
-        axis=0,
-        return_inverse=True,
-    )
-    end, width = lists[:, 0].astype(np.int64), lists[:, 1]
+    end, width, link_lists = _distinct_lists(links.pairs.ravel(), width)
     near = _near_lists(centres, blocks, end, width, kernel, pool)
-    radius = _radius(state)
-    behind = np.empty(0)
-    if len(end):
-        farthest = np.maximum.reduceat(radius[near.member], near.start[:-1])
-        behind = (np.sqrt(kernel.limit) * (h + width) + farthest) ** 2 * (1.0 + 1e-9)
-    sums, total = np.empty((n_centres, d)), np.empty(n_centres)
+    by_owner = np.argsort(state.owner, kind="stable")
+    owner = state.owner[by_owner]
+    samples, mass = np.ascontiguousarray(state.samples[by_owner]), state.mass[by_owner]
+    n_blocks = blocks.columns.shape[0]
+    sample_start = np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1))
+    # A fixed number of shares, each with its own sums: threads never change an addition.
+    n_shares = min(_SHARES, n_blocks)
+    sums, total = np.zeros((n_shares, n_blocks, d, BLOCK)), np.zeros((n_shares, n_blocks, BLOCK))
 
-    def task(block: int) -> None:
+    def task(share: int) -> None:
         loops.constrained_sums(
             kernel.kind,
             blocks.columns,
             blocks.low,
             blocks.high,
-            centres,
-            state.samples,
-            state.mass,
-            state.owner,
+            samples,
+            mass,
+            owner,
+            sample_start,
             -_LOG2E / h**2,
             kernel.limit * h**2,
             link_lists.reshape(-1, 2),
-            end,
-            behind,
             links.confidence,
             links.multiplicity,
+            near.mask,
             near.rank,
             near.start,
             near.member,
             near.value,
-            block,
-            block + 1,
-            sums,
-            total,
+            share,
+            n_shares,
+            sums[share],
+            total[share],
         )
 
-    pool.map(task, range(blocks.columns.shape[0]))
+    pool.map(task, range(n_shares))
+    all_sums = sums.sum(axis=0).transpose(0, 2, 1).reshape(-1, d)[:n_centres]
+    all_total = total.sum(axis=0).ravel()[:n_centres]
     moved = centres.copy()
-    weighted = total > 0
-    moved[weighted] = sums[weighted] / total[weighted, None]
+    weighted = all_total > 0
+    moved[weighted] = all_sums[weighted] / all_total[weighted, None]
     return moved
 
 
-def _radius(state: _State) -> Array:
-    """How far each centre's samples can be from it, with a little room for rounding."""
-    distance = np.linalg.norm(state.samples - state.centres[state.owner], axis=1)
-    radius = np.zeros(len(state.centres))
-    np.maximum.at(radius, state.owner, distance)
-    return radius * (1.0 + 1e-9) + 1e-300
+def _distinct_lists(end: Array, width: Array) -> tuple[Array, Array, Array]:
+    """Distinct (end, width) pairs, in this order, and which of them each pair is."""
+    order = np.lexsort((width, end))
+    end, width = end[order], width[order]
+    fresh = np.ones(len(end), dtype=bool)
+    fresh[1:] = (end[1:] != end[:-1]) | (width[1:] != width[:-1])
+    which = np.empty(len(end), dtype=np.int64)
+    which[order] = np.cumsum(fresh) - 1
+    return end[fresh], width[fresh], which
 
 
 class _Near(NamedTuple):
-    """Lists of centres: members and closeness, list by list, and how many in each block."""
+    """Lists of centres, members and closeness list by list; bits and counts block by block."""
 
-    rank: Array
+    mask: Array  # (blocks, lists): which of the 64 centres of a block
+    rank: Array  # (blocks + 1, lists): how many in the blocks before
     start: Array
     member: Array
     value: Array
@@ -398,20 +401,21 @@ class _Near(NamedTuple):
 def _near_lists(
     centres: Array, blocks: _Block, end: Array, width: Array, kernel: LinkKernel, pool: threads
 ) -> _Near:
-    """Find the centres near each end: a first pass counts, a second one writes."""
+    """Find the centres near each end: a first pass marks, a second one writes."""
     n_lists, n_blocks = len(end), blocks.columns.shape[0]
     limit, slope = kernel.limit * width**2, -_LOG2E / width**2
-    rank = np.zeros((n_lists, n_blocks + 1), dtype=np.int32)
+    mask = np.empty((n_blocks, n_lists), dtype=np.uint64)
+    rank = np.empty((n_blocks + 1, n_lists), dtype=np.int32)
     tasks = range(0, n_lists, _LIST_TASK)
 
-    def count(first: int) -> None:
+    def mark(first: int) -> None:
         last = min(first + _LIST_TASK, n_lists)
-        loops.count_lists(
-            blocks.columns, blocks.low, blocks.high, centres, end, limit, rank, first, last
+        loops.mark_lists(
+            blocks.columns, blocks.low, blocks.high, centres, end, limit, first, last, mask, rank
         )
 
-    pool.map(count, tasks)
-    start = np.concatenate([[0], np.cumsum(rank[:, -1], dtype=np.int64)])
+    pool.map(mark, tasks)
+    start = np.concatenate([[0], np.cumsum(rank[-1], dtype=np.int64)])
     index, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
 
     def fill(first: int) -> None:
@@ -422,14 +426,14 @@ def _near_lists(
             centres,
             end,
             slope,
-            limit,
+            mask,
             rank,
             start,
-            index,
-            value,
             first,
             last,
+            index,
+            value,
         )
 
     pool.map(fill, tasks)
-    return _Near(rank, start, index, value)
+    return _Near(mask, rank, start, index, value)
