@@ -122,7 +122,7 @@ def _classes(draw: Draw) -> int:
 def ours(**parameters: Any) -> dict[str, Method]:
     """Constrained mean shift in its three forms."""
     return {
-        "paper's algorithm": cms(refine=None, enforce=False, **parameters),
+        "paper's algorithm": cms(growth="full", refine=None, enforce=False, **parameters),
         "ours, raw": cms(refine=None, **parameters),
         "ours, refined": cms(**parameters),
     }

@@ -487,10 +487,10 @@ def test_parameters_of_the_shift_have_an_effect(base, change):
 @pytest.mark.parametrize(
     ("base", "change"),
     [
-        ({"enforce": False}, {"refine": None}),
+        ({"enforce": False, "growth": "full"}, {"refine": None}),
         ({"refine": None, "bandwidth": 0.1}, {"enforce": False}),
         ({"enforce": False, "refine": None, "bandwidth": 0.1}, {"min_cluster_size": 5}),
-        ({"enforce": False}, {"n_neighbors": 2}),
+        ({"enforce": False, "growth": "full"}, {"n_neighbors": 2}),
         ({"enforce": False, "bandwidth": 0.1}, {"penalty": 0.0}),
     ],
     ids=str,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
-from linkshift.estimators._common import n_threads, refuse_links_as_y
+from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
+from linkshift.estimators._growth import best_level, halves, levels
 from linkshift.links import Closure, Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import merge_close
@@ -43,6 +45,13 @@ __all__ = ["ConstrainedMeanShift"]
 Array = NDArray[Any]
 
 
+class _Run(NamedTuple):
+    """A shift that another one can go on from."""
+
+    history: History
+    bending: tuple[Array, Array]  # cannot-linked pairs of rows, and their confidence
+
+
 class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     r"""Mean shift under must-links and cannot-links (CMS).
 
@@ -56,8 +65,9 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
 
     while the bandwidth h grows until only links keep centres apart. Neither the bandwidth nor
     the number of clusters need be known. Afterwards links settle the rest
-    (:func:`linkshift.refine`). The paper's algorithm is ``refine=None, enforce=False``, but for
-    its labels, which here go by the closeness of the final centres alone.
+    (:func:`linkshift.refine`). The paper's algorithm is ``growth="full", refine=None,
+    enforce=False``, but for its labels, which here go by the closeness of the final centres
+    alone.
 
     Parameters
     ----------
@@ -68,10 +78,17 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     constraint_scale : float, default=0.5
         The lambda of :math:`h_c = \max\{\epsilon, \min\{h, \lambda \|t_x - t_y\|\}\}`.
     bandwidth : float or array-like, default=None
-        ``None`` grows h from the smallest nonzero to the largest distance between two points. A
-        number keeps it fixed; an array gives h for each iteration (``max_iter`` is then not
-        used and must stay at its default). In scaled units, where features run from 0 to 1,
-        unless ``scale_features=False``.
+        ``None`` grows h from the smallest nonzero distance between two points. A number keeps it
+        fixed; an array gives h for each iteration (``max_iter`` is then not used and must stay
+        at its default). In scaled units, where features run from 0 to 1, unless
+        ``scale_features=False``.
+    growth : {"links", "full"}, default="links"
+        How far h grows when ``bandwidth`` is None. ``"full"``, as in the paper: to the largest
+        distance between two points, where links alone keep clusters apart. That asks for many
+        links. ``"links"``: the same when there is a link for two rows, or fewer than ten
+        altogether. In between, half of the links bend the shift and the other half say at which
+        of a few bandwidths they agree with the clusters best; growth stops there. This takes
+        about three times as long.
     schedule : {"linear", "geometric"}, default="linear"
         How h grows when ``bandwidth`` is None.
     max_iter : int, default=80
@@ -101,7 +118,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     progress : callable, default=None
-        Called with (iterations made, iterations) after each iteration.
+        Called with (iterations made, iterations) after each iteration; the number of all may
+        shrink when links say that growth stops early.
 
     Attributes
     ----------
@@ -114,7 +132,8 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     shifted_ : ndarray of shape (n_samples, n_features)
         Where each row's centre ended, in the units of X.
     bandwidth_ : ndarray of shape (n_iterations,)
-        Schedule of bandwidths, in scaled units when ``scale_features``.
+        Schedule of bandwidths up to where growth stopped, in scaled units when
+        ``scale_features``.
     n_iter_ : int
         Iterations made; fewer than scheduled when nothing could change any more.
     history_ : list of ndarray of shape (n_samples, n_features)
@@ -158,6 +177,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         "truncation": [Interval(Real, 0, 1, closed="neither")],
         "constraint_scale": [Interval(Real, 0, None, closed="neither")],
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "growth": [StrOptions({"links", "full"})],
         "schedule": [StrOptions({"linear", "geometric"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "blurring": ["boolean"],
@@ -180,6 +200,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         truncation: float = 0.2,
         constraint_scale: float = 0.5,
         bandwidth: float | ArrayLike | None = None,
+        growth: Literal["links", "full"] = "links",
         schedule: Literal["linear", "geometric"] = "linear",
         max_iter: int = 80,
         blurring: bool = False,
@@ -198,6 +219,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         self.truncation = truncation
         self.constraint_scale = constraint_scale
         self.bandwidth = bandwidth
+        self.growth = growth
         self.schedule = schedule
         self.max_iter = max_iter
         self.blurring = blurring
@@ -241,14 +263,13 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         refuse_links_as_y(y)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         self._check_combinations()
-        given = _joined(links, partial_labels, data.shape[0])
+        given = joined_links(links, partial_labels, data.shape[0])
         closure = self._close(given, data.shape[0])  # raises before anything is set
         self._dtype = data.dtype
         self._set_scaling(data)
         self._fit_points = self._scaled(data)
-        self.bandwidth_ = self._schedule(self._fit_points)
-        self._history: History = []
-        self._bending: tuple[Array, Array] = (np.empty((0, 2), dtype=np.int64), np.empty(0))
+        self._bandwidths = self._schedule(self._fit_points)
+        self._runs: dict[str, _Run] = {}
         self._fit_params = self._shift_params()
         return self._cluster(given, closure)
 
@@ -273,12 +294,12 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         self
         """
         check_is_fitted(self, "labels_")
-        if not self._history:
+        if not self._runs:
             raise ValueError("refit goes on from the history: fit with keep_history=True first.")
         if self._shift_params() != self._fit_params:
             raise ValueError("Parameters have changed since fit; call fit again.")
         n = self._fit_points.shape[0]
-        given = _joined(links, partial_labels, n)
+        given = joined_links(links, partial_labels, n)
         return self._cluster(given, self._close(given, n))
 
     def _check_combinations(self) -> None:
@@ -320,9 +341,74 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             )
 
     def _cluster(self, links: Links, closure: Closure) -> ConstrainedMeanShift:
-        """Go through the stages: choose the pairs that bend, shift, label."""
+        """Go through the stages: choose how far to grow, shift, label."""
+        if not len(links.cannot) and self.bandwidth is None:
+            warnings.warn(
+                "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
+                "merges all rows into one cluster. Give cannot-links, a fixed bandwidth, or use "
+                "MeanShift.",
+                stacklevel=4,
+            )
+        neighbours = nearest_rows(self._fit_points, self.n_neighbors)
+        stop, asked = self._stop(links, neighbours)
+        self.bandwidth_ = self._bandwidths[: stop + 1]
+        part = (2, 3) if asked else (0, 1)
+        run, ascent = self._shift(
+            "all", links, closure, self.bandwidth_, keep=self.keep_history, part=part
+        )
+        if self.keep_history:
+            self._runs["all"] = run
+        self.n_iter_ = max(ascent.n_iter, 1)
+        self.labels_ = self._labels(ascent, float(self.bandwidth_[-1]), links, closure, neighbours)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.link_report_ = link_satisfaction(self.labels_, links)
+        self.shifted_ = self._unscaled(ascent.centres[ascent.group])
+        return self
+
+    def _stop(self, links: Links, neighbours: Array) -> tuple[int, bool]:
+        """Return the last iteration of the schedule, and whether links were asked for it."""
+        points, last = self._fit_points, len(self._bandwidths) - 1
+        if self.bandwidth is not None or self.growth == "full":
+            return last, False
+        stops = levels(points, self._bandwidths, links)
+        if stops == [last]:
+            return last, False
+        parts = halves(points, links)
+
+        def labels_at(part: int, stops: Sequence[int]) -> list[Array]:
+            used = parts[part]
+            closure = certain_links(used).closure(len(points))
+            run, ascent = self._shift(
+                f"half {part}", used, closure, self._bandwidths, keep=True, part=(part, 3)
+            )
+            if self.keep_history:
+                self._runs[f"half {part}"] = run
+            labels = []
+            for stop in stops:
+                centres, group = run.history[min(stop + 1, len(run.history) - 1)]
+                state = replace(ascent, centres=centres, group=group)
+                h = float(self._bandwidths[stop])
+                labels.append(self._labels(state, h, used, closure, neighbours))
+            return labels
+
+        return best_level(stops, parts, labels_at), True
+
+    def _shift(
+        self,
+        name: str,
+        links: Links,
+        closure: Closure,
+        bandwidths: Array,
+        *,
+        keep: bool,
+        part: tuple[int, int],
+    ) -> tuple[_Run, ConstrainedAscent]:
+        """Shift under links, from where the last run of that name can be gone on with.
+
+        It is the ``part[0]``-th shift of ``part[1]``, for progress.
+        """
         points = self._fit_points
-        cannot, confidence = self._bending_links(links, closure)
+        cannot, confidence = self._bending_links(links, closure, warn=name == "all")
         shift: dict[str, Any] = {
             "scale": self.constraint_scale,
             "floor": 1e-3 * (float(np.ptp(points, axis=0).max()) or 1.0),
@@ -330,49 +416,43 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         }
         kernel = LinkKernel(self.kernel, self.truncation)
         past = None
-        if self._history:
-            changed = changed_pairs(self._bending, (cannot, confidence))
-            kept = first_effect(points, changed, self._history, self.bandwidth_, kernel, **shift)
-            past = self._history[: kept + 1]
+        if name in self._runs:
+            before = self._runs[name]
+            changed = changed_pairs(before.bending, (cannot, confidence))
+            kept = first_effect(points, changed, before.history, bandwidths, kernel, **shift)
+            past = before.history[: min(kept, len(bandwidths)) + 1]
         ascent = constrained_ascend(
             points,
             cannot,
-            self.bandwidth_,
+            bandwidths,
             kernel,
             confidence=confidence,
-            keep_history=self.keep_history,
+            keep_history=keep,
             until_settled=self.enforce,
             past=past,
             n_threads=n_threads(self.n_jobs),
-            progress=self.progress,
+            progress=self._progress(*part),
             **shift,
         )
-        self._bending = (cannot, confidence)
-        self._history = ascent.history
-        self.n_iter_ = max(ascent.n_iter, 1)
-        self.labels_ = self._labels(points, ascent, links, closure)
-        self.n_clusters_ = int(self.labels_.max()) + 1
-        self.link_report_ = link_satisfaction(self.labels_, links)
-        self.shifted_ = self._unscaled(ascent.centres[ascent.group])
-        return self
+        return _Run(ascent.history, (cannot, confidence)), ascent
+
+    def _progress(self, part: int, parts: int) -> Callable[[int, int], None] | None:
+        """Progress of one shift as progress of the whole."""
+        report = self.progress
+        if report is None:
+            return None
+        return lambda made, total: report(part * total + made, parts * total)
 
     @property
     def history_(self) -> list[Array]:
         """Positions of all rows before each iteration and after the last."""
-        if not getattr(self, "_history", None):
+        if not getattr(self, "_runs", None):
             raise AttributeError("history_ is there after fit with keep_history=True.")
-        return [self._unscaled(centres[group]) for centres, group in self._history]
+        return [self._unscaled(centres[group]) for centres, group in self._runs["all"].history]
 
-    def _bending_links(self, links: Links, closure: Closure) -> tuple[Array, Array]:
+    def _bending_links(self, links: Links, closure: Closure, *, warn: bool) -> tuple[Array, Array]:
         """Cannot-linked pairs of rows that bend the shift, and their confidence."""
-        if not len(links.cannot) and self.bandwidth is None:
-            warnings.warn(
-                "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
-                "merges all rows into one cluster. Give cannot-links, a fixed bandwidth, or use "
-                "MeanShift.",
-                stacklevel=5,
-            )
-        certain = closed_pairs(closure, self.max_pairs)
+        certain = closed_pairs(closure, self.max_pairs, warn=warn)
         unsure = links.cannot_confidence < 1.0
         pairs = np.concatenate([certain, links.cannot[unsure]])
         return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[unsure]])
@@ -380,8 +460,10 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
     def _schedule(self, points: Array) -> Array:
         if self.bandwidth is None:
             return grow(*pair_range(points), self.max_iter, self.schedule)
-        if self.schedule != "linear":
-            raise ValueError("schedule says how the bandwidth grows; it needs bandwidth=None.")
+        if self.schedule != "linear" or self.growth != "links":
+            raise ValueError(
+                "schedule and growth say how the bandwidth grows; they need bandwidth=None."
+            )
         if np.ndim(self.bandwidth) == 0:
             return np.full(self.max_iter, float(self.bandwidth))  # type: ignore[arg-type]
         bandwidths = np.asarray(self.bandwidth, dtype=np.float64)
@@ -393,16 +475,20 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         return bandwidths
 
     def _labels(
-        self, points: Array, ascent: ConstrainedAscent, links: Links, closure: Closure
+        self,
+        ascent: ConstrainedAscent,
+        bandwidth: float,
+        links: Links,
+        closure: Closure,
+        neighbours: Array,
     ) -> Array:
         """From end positions to labels: merge what is close, then let links settle."""
         apart = None
         if self.enforce and len(closure.component_cannot):
             apart = centres_apart(ascent.group, closure)
         # The paper's threshold: kernel value above 0.99 at the last bandwidth.
-        radius = float(self.bandwidth_[-1]) * np.sqrt(-np.log(0.99))
+        radius = bandwidth * np.sqrt(-np.log(0.99))
         labels = merge_close(ascent.centres, radius, apart)[ascent.group]
-        neighbours = nearest_rows(points, self.n_neighbors)
         labels = absorb_dust(labels, neighbours, self.min_cluster_size)
         if self.refine == "links" and len(links):
             labels = merge_by_votes(labels, links)
@@ -459,16 +545,3 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         labels = votes.argmax(axis=1)
         labels[twin] = self.labels_[rows[twin, 0]]
         return labels.astype(np.int64)
-
-
-def _joined(links: Links | None, partial_labels: ArrayLike | None, n: int) -> Links:
-    """Links and partial labels as one set of links, checked against the number of rows."""
-    given = Links.coerce(links).check(n)
-    if partial_labels is None:
-        return given
-    if len(np.asarray(partial_labels)) != n:
-        raise ValueError(
-            f"partial_labels has {len(np.asarray(partial_labels))} entries for {n} rows; give one "
-            "for each row, -1 where the class is unknown."
-        )
-    return given + Links.from_labels(partial_labels).check(n)

@@ -101,9 +101,9 @@ def mark_lists(  # type: ignore[no-untyped-def]
 ):
     """Mark the centres within ``limit[l]`` (squared) of ``centres[end[l]]``, lists first to last.
 
-    Bit b of ``mask[w, l]`` stands for centre b of block w; ``rank[w, l]`` counts those in the blocks
-    before, ``rank`` has one row more. Lists are ordered by end, then by limit,
-    so that distances are taken once for each end. Padding columns lie beyond every limit.
+    Bit b of ``mask[w, l]`` stands for centre b of block w; ``rank[w, l]`` counts those in
+    blocks before w, and has one row more. Lists are ordered by end, then by limit, so that
+    distances are taken once for each end. Padding columns lie beyond every limit.
     """
     u = np.empty(BLOCK)
     place = first
@@ -282,7 +282,7 @@ def _tile_weights(  # type: ignore[no-untyped-def]
 def _add_samples(  # type: ignore[no-untyped-def]
     samples, mass, owner, base, active, n_active, kernel, weight, sums, total
 ):
-    """sums[:, b] += sum over samples of k w m x, and total[b] likewise without x."""
+    """Add k w m x of each sample to sums[:, b], and k w m to total[b]."""
     for a in range(n_active):
         s = active[a]
         j = owner[s] - base
