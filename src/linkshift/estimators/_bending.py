@@ -54,10 +54,17 @@ def changed_pairs(before: tuple[Array, Array], after: tuple[Array, Array]) -> Ar
 
 def centres_apart(group: Array, closure: Closure) -> Array:
     """Pairs of centres with a closed cannot-link between their rows."""
-    cannot = closure.component_cannot
-    groups_of = {c: np.unique(group[closure.members(c)]) for c in np.unique(cannot).tolist()}
-    pairs = [
-        np.stack(np.meshgrid(groups_of[a], groups_of[b]), axis=-1).reshape(-1, 2)
-        for a, b in cannot.tolist()
-    ]
-    return np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
+    # The distinct centres of each component, component by component.
+    n_centres = int(group.max()) + 1
+    component, centre = np.divmod(np.unique(closure.component * n_centres + group), n_centres)
+    start = np.searchsorted(component, np.arange(closure.n_components + 1))
+    count = np.diff(start)
+    one, other = closure.component_cannot.T
+    # Every centre of the one with every centre of the other: pair q of a link is (q // c, q % c).
+    n_pairs = count[one] * count[other]
+    link = np.repeat(np.arange(len(n_pairs)), n_pairs)
+    q = np.arange(n_pairs.sum()) - np.repeat(np.cumsum(n_pairs) - n_pairs, n_pairs)
+    a, b = np.divmod(q, count[other][link])
+    left, right = centre[start[one[link]] + a], centre[start[other[link]] + b]
+    key = np.unique(np.minimum(left, right) * n_centres + np.maximum(left, right))
+    return np.stack(np.divmod(key, n_centres), axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
 from linkshift.shift._loops import BLOCK
@@ -55,8 +56,10 @@ def nearest_neighbours(
     rows = np.asarray(rows, dtype=np.float64)
     asked = rows if X is None else np.asarray(X, dtype=np.float64)
     if rows.shape[1] <= 15:
-        index = NearestNeighbors(n_neighbors=k, algorithm="kd_tree").fit(rows)
-        return index.kneighbors(None if X is None else asked)
+        tree = cKDTree(rows)
+        if X is not None:
+            return _columns(*tree.query(asked, k))
+        return _without_itself(*_columns(*tree.query(asked, k + 1)))
     middle = (rows.min(axis=0) + rows.max(axis=0)) / 2
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows - middle)
     found = index.kneighbors(None if X is None else asked - middle, return_distance=False)
@@ -65,3 +68,20 @@ def nearest_neighbours(
     )
     order = np.argsort(distance, axis=1, kind="stable")
     return np.take_along_axis(distance, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+
+def _columns(
+    distance: NDArray[np.float64], rows: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """One column for each neighbour, for a single one as well."""
+    return distance.reshape(len(distance), -1), rows.reshape(len(rows), -1)
+
+
+def _without_itself(
+    distance: NDArray[np.float64], rows: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Leave each row out of its neighbours; it need not come first among twins, nor at all."""
+    n, k = rows.shape
+    other = rows != np.arange(n)[:, None]
+    other[other.all(axis=1), -1] = False
+    return distance[other].reshape(n, k - 1), rows[other].reshape(n, k - 1)
