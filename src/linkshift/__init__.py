@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkshift import bandwidth, baselines, datasets, metrics, plot, profiles
     from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
+    from linkshift.estimators.kernel_mean_shift import KernelMeanShift
     from linkshift.estimators.mean_shift import MeanShift
     from linkshift.links import Closure, ConflictError, Conflicts, Links
     from linkshift.refinement import refine
@@ -21,6 +22,7 @@ _ROOMS = {
     "ConflictError": "linkshift.links",
     "Conflicts": "linkshift.links",
     "ConstrainedMeanShift": "linkshift.estimators.constrained_mean_shift",
+    "KernelMeanShift": "linkshift.estimators.kernel_mean_shift",
     "Links": "linkshift.links",
     "MeanShift": "linkshift.estimators.mean_shift",
     "bandwidth": "linkshift",
@@ -37,6 +39,7 @@ __all__ = [
     "ConflictError",
     "Conflicts",
     "ConstrainedMeanShift",
+    "KernelMeanShift",
     "Links",
     "MeanShift",
     "bandwidth",

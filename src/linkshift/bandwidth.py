@@ -16,7 +16,15 @@ from sklearn.utils import check_array
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.neighbours import block_order, nearest_neighbours
 
-__all__ = ["default_bandwidth", "grow", "neighbour_bandwidth", "pair_quantile", "pair_range"]
+__all__ = [
+    "default_bandwidth",
+    "grow",
+    "neighbour_bandwidth",
+    "pair_distances",
+    "pair_mean",
+    "pair_quantile",
+    "pair_range",
+]
 
 Array = NDArray[Any]
 
@@ -168,10 +176,36 @@ def pair_quantile(X: ArrayLike, quantile: float) -> float:
     """
     if not 0.0 <= quantile <= 1.0:
         raise ValueError(f"quantile must be between 0 and 1, got {quantile!r}.")
+    return float(np.quantile(pair_distances(X), quantile))
+
+
+def pair_distances(X: ArrayLike) -> Array:
+    """Distances between all pairs of points; above 2,000 rows, of 2,000 evenly spread ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.bandwidth import pair_distances
+    >>> pair_distances(np.array([[0.0], [1.0], [3.0]]))
+    array([1., 3., 2.])
+    """
     data: Array = check_array(X, dtype=_FLOATS)
     if data.shape[0] < 2:
         raise ValueError("A pair needs two points; data has one row.")
-    return float(np.quantile(pdist(data[_spread_rows(data)]), quantile))
+    return pdist(data[_spread_rows(data)])
+
+
+def pair_mean(X: ArrayLike) -> float:
+    """Mean of :func:`pair_distances`; 1.0 when all points coincide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.bandwidth import pair_mean
+    >>> pair_mean(np.array([[0.0], [1.0], [3.0]]))
+    2.0
+    """
+    return float(pair_distances(X).mean()) or 1.0
 
 
 def pair_range(X: ArrayLike) -> tuple[float, float]:

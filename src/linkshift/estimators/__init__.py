@@ -1,6 +1,7 @@
 """Scikit-learn estimators: thin classes over links, bandwidth, shift and modes."""
 
 from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
+from linkshift.estimators.kernel_mean_shift import KernelMeanShift
 from linkshift.estimators.mean_shift import MeanShift
 
-__all__ = ["ConstrainedMeanShift", "MeanShift"]
+__all__ = ["ConstrainedMeanShift", "KernelMeanShift", "MeanShift"]

@@ -18,9 +18,6 @@ import numpy as np
 from linkshift.shift._jit import jit, jit_inline
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, exp2
 
-# From this many near centres in a block on, all 64 are treated at once.
-_MANY = 8
-
 
 @jit_inline
 def _squared_distances(columns, position, out):  # type: ignore[no-untyped-def]
@@ -240,7 +237,6 @@ def _tile_weights(  # type: ignore[no-untyped-def]
     """
     close = np.empty(BLOCK)
     factor = np.empty(BLOCK)
-    one = np.uint64(1)
     wanted_lanes, wanted_rows = np.uint64(0), np.uint64(0)
     for j in range(BLOCK):
         wanted_lanes |= wanted[j]
@@ -258,24 +254,13 @@ def _tile_weights(  # type: ignore[no-untyped-def]
         here, stop = start[own] + rank[block, own], start[own] + rank[block + 1, own]
         sure = confidence[p]
         power = multiplicity[p]
-        if stop - here >= _MANY:
-            close[:] = 0.0
-            for q in range(here, stop):
-                close[index[q] - block * BLOCK] = sure * value[q]
-            for q in range(there, end):
-                j = index[q] - other_block * BLOCK
-                if wanted[j] & lanes:
-                    _times_power(weight, j, close, value[q], power, factor)
-            continue
-        for r in range(here, stop):
-            b = index[r] - block * BLOCK
-            lane = one << np.uint64(b)
-            c = sure * value[r]
-            for q in range(there, end):
-                j = index[q] - other_block * BLOCK
-                if wanted[j] & lane:
-                    single = 1.0 - c * value[q]
-                    weight[j, b] *= single if power == 1 else single**power
+        close[:] = 0.0
+        for q in range(here, stop):
+            close[index[q] - block * BLOCK] = sure * value[q]
+        for q in range(there, end):
+            j = index[q] - other_block * BLOCK
+            if wanted[j] & lanes:
+                _times_power(weight, j, close, value[q], power, factor)
 
 
 @jit_inline

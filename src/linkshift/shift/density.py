@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from linkshift.profiles import Profile
 from linkshift.shift import _loops
@@ -40,7 +41,7 @@ _SINGLE_SPAN = 1e3
 # Weights that span more bits than this would underflow in float32.
 _SINGLE_BITS = 64.0
 _TASK = 4 * LANES  # starts per unit of work: fixed, so that threads never change a sum
-_GEMM_STARTS, _GEMM_POINTS = 256, 2048
+_GEMM_STARTS, _GEMM_POINTS = 64, 2048  # few starts are soon all that is left: no large blocks
 _CAREFUL_PAIRS = 1 << 20
 _LOG2E = float(np.log2(np.e))
 _EXPONENTIAL_PROFILES = ("gaussian", "truncated_gaussian")
@@ -314,9 +315,15 @@ class threads:
             list(self._pool.map(function, *values))
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    """Thread pools of the loaded libraries; looking for them takes as long as a small step."""
+    return ThreadpoolController()
+
+
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         yield
 
 
