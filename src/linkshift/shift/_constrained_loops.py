@@ -18,6 +18,8 @@ import numpy as np
 from linkshift.shift._jit import jit, jit_inline
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, exp2
 
+_WAITING = 32  # sides of links that wait to be multiplied in: a multiple of four
+
 
 @jit_inline
 def _squared_distances(columns, position, out):  # type: ignore[no-untyped-def]
@@ -155,6 +157,33 @@ def fill_lists(  # type: ignore[no-untyped-def]
 
 
 @jit_inline
+def _times_waiting(weight, close, which, amount, waiting):  # type: ignore[no-untyped-def]
+    """Multiply (1 - close[s] v) into the rows of ``weight`` for all that waits, four at a time.
+
+    Row j waits for ``waiting[j]`` factors, each with a row s = ``which[j, e]`` of ``close`` and
+    a v = ``amount[j, e]``. Four at a time, because a weight then is read and written once for
+    four factors.
+    """
+    for j in range(BLOCK):
+        n = waiting[j]
+        if n == 0:
+            continue
+        for e in range(n, n + (-n) % 4):
+            which[j, e] = 0
+            amount[j, e] = 0.0  # a factor of one
+        for e in range(0, n, 4):
+            s0, s1, s2, s3 = which[j, e], which[j, e + 1], which[j, e + 2], which[j, e + 3]
+            v0, v1, v2, v3 = amount[j, e], amount[j, e + 1], amount[j, e + 2], amount[j, e + 3]
+            for b in range(BLOCK):
+                weight[j, b] *= (
+                    (1.0 - close[s0, b] * v0)
+                    * (1.0 - close[s1, b] * v1)
+                    * ((1.0 - close[s2, b] * v2) * (1.0 - close[s3, b] * v3))
+                )
+        waiting[j] = 0
+
+
+@jit_inline
 def _times_power(weight, j, close, v, power, factor):  # type: ignore[no-untyped-def]
     """weight[j, b] *= (1 - close[b] v) ** power for a whole block, by squaring."""
     if power == 1:
@@ -235,8 +264,10 @@ def _tile_weights(  # type: ignore[no-untyped-def]
     and the other way round: its two sides. ``sides`` are those whose own list has centres of the
     block. Where bit b of ``wanted[j]`` is not set the weight is not wanted.
     """
-    close = np.empty(BLOCK)
-    factor = np.empty(BLOCK)
+    close, factor = np.empty((_WAITING, BLOCK)), np.empty(BLOCK)
+    which, amount = np.empty((BLOCK, _WAITING), np.int64), np.empty((BLOCK, _WAITING))
+    waiting = np.zeros(BLOCK, np.int64)
+    n_close = 0
     wanted_lanes, wanted_rows = np.uint64(0), np.uint64(0)
     for j in range(BLOCK):
         wanted_lanes |= wanted[j]
@@ -254,13 +285,26 @@ def _tile_weights(  # type: ignore[no-untyped-def]
         here, stop = start[own] + rank[block, own], start[own] + rank[block + 1, own]
         sure = confidence[p]
         power = multiplicity[p]
-        close[:] = 0.0
+        close[n_close] = 0.0
         for q in range(here, stop):
-            close[index[q] - block * BLOCK] = sure * value[q]
+            close[n_close, index[q] - block * BLOCK] = sure * value[q]
+        if power > 1:
+            for q in range(there, end):
+                j = index[q] - other_block * BLOCK
+                if wanted[j] & lanes:
+                    _times_power(weight, j, close[n_close], value[q], power, factor)
+            continue
         for q in range(there, end):
             j = index[q] - other_block * BLOCK
             if wanted[j] & lanes:
-                _times_power(weight, j, close, value[q], power, factor)
+                which[j, waiting[j]] = n_close
+                amount[j, waiting[j]] = value[q]
+                waiting[j] += 1
+        n_close += 1
+        if n_close == _WAITING:
+            _times_waiting(weight, close, which, amount, waiting)
+            n_close = 0
+    _times_waiting(weight, close, which, amount, waiting)
 
 
 @jit_inline
