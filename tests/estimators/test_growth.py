@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from linkshift import ConstrainedMeanShift, Links, datasets
 from linkshift.bandwidth import grow, pair_range
-from linkshift.estimators._growth import best_level, halves, levels
+from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
 
 BLOBS, BLOB_TRUTH = make_blobs(
     400, 8, centers=10, cluster_std=0.6, center_box=(-4, 4), random_state=0
@@ -60,13 +60,45 @@ def test_few_and_many_links_grow_in_full(n_links):
     np.testing.assert_array_equal(chosen.bandwidth_, full.bandwidth_)
 
 
-def test_levels_are_iterations_up_to_the_last():
+def test_stops_are_iterations_up_to_the_last():
     bandwidths = grow(*pair_range(BLOBS), 80)
-    found = levels(BLOBS, bandwidths, random_links(BLOB_TRUTH, 40, seed=0))
-    assert found == sorted(set(found))
-    assert len(found) > 2
+    found = stops(BLOBS, bandwidths)
+    assert found == sorted(found)
+    assert len(set(found)) > 2
     assert found[-1] == 79
-    assert levels(BLOBS, bandwidths, Links(must=[(i, i + 1) for i in range(40)])) == [79]
+    assert stops(BLOBS, bandwidths[:2]) == [1] * len(found)
+
+
+def test_links_are_asked_when_there_are_some_but_not_plenty():
+    few = Links(must=[(0, 1)], cannot=[(i, i + 50) for i in range(9)])
+    assert worth_asking(few, 100)
+    assert not worth_asking(few, 20)
+    assert not worth_asking(Links(must=few.must, cannot=few.cannot[1:]), 100)
+    assert not worth_asking(Links(must=[(i, i + 1) for i in range(40)]), 100)
+    assert not worth_asking(Links(cannot=[(i, i + 1) for i in range(2500)]), 10**6)
+
+
+def test_of_many_rows_those_with_links_and_some_others_are_asked():
+    X = np.random.default_rng(0).normal(size=(6000, 2))
+    links = Links(must=[(0, 5999)], cannot=[(17, 4321), (0, 17)])
+    rows = rows_to_ask(X, links)
+    assert len(rows) == 5000
+    assert {0, 17, 4321, 5999} <= set(rows.tolist())
+    assert len(np.unique(rows)) == 5000
+    np.testing.assert_array_equal(rows_to_ask(X[:5000], Links(must=[(0, 1)])), np.arange(5000))
+
+
+@pytest.mark.slow
+def test_growth_stops_in_many_rows_too():
+    X, y = make_blobs(6000, 6, centers=12, cluster_std=0.6, center_box=(-4, 4), random_state=0)
+    links = random_links(y, 60, seed=1)
+    full = ConstrainedMeanShift(growth="full").fit(X, links=links)
+    chosen = ConstrainedMeanShift(keep_history=True).fit(X, links=links)
+    assert adjusted_rand_score(y, full.labels_) < 0.9
+    assert adjusted_rand_score(y, chosen.labels_) > 0.97
+    more = random_links(y, 70, seed=1)
+    fresh = ConstrainedMeanShift().fit(X, links=more)
+    np.testing.assert_array_equal(chosen.refit(links=more).labels_, fresh.labels_)
 
 
 @settings(max_examples=30, deadline=None)
@@ -104,34 +136,26 @@ def test_labels_do_not_depend_on_the_order_of_rows():
     assert adjusted_rand_score(here[order], there) == 1.0
 
 
-def test_best_level_is_where_unused_links_agree_and_the_last_of_equals():
+def test_best_stop_is_where_unused_links_agree_and_the_last_of_equals():
     parts = [Links(must=[(0, 1)], cannot=[(0, 2)]), Links(must=[(2, 3)], cannot=[(1, 3)])]
-    labels = {
-        0: np.array([0, 1, 2, 3]),  # crumbled: must-links broken
-        1: np.array([0, 0, 1, 1]),  # right
-        2: np.array([0, 0, 1, 1]),
-        3: np.array([0, 0, 0, 0]),  # swallowed: cannot-links broken
-    }
+    crumbled, right, swallowed = np.arange(4), np.array([0, 0, 1, 1]), np.zeros(4, dtype=int)
     asked = []
 
-    def labels_at(part, stops):
+    def labels_at_stops(part):
         asked.append(part)
-        return [labels[stop] for stop in stops]
+        return [crumbled, right, right, swallowed]
 
-    assert best_level([0, 1, 2, 3], parts, labels_at) == 2
+    assert best_stop(parts, labels_at_stops) == 2
     assert asked == [0, 1]
-    assert best_level([0, 3], parts, labels_at) == 3  # half of the links each: a draw
+    # Half of the links each: a draw.
+    assert best_stop(parts, lambda _: [crumbled, swallowed]) == 1
 
 
 def test_a_part_is_judged_by_the_other_part():
     parts = [Links(cannot=[(0, 1)]), Links(cannot=[(2, 3)])]
-
-    def labels_at(part, stops):
-        # Own links always hold; the other part's only at the first stop.
-        own = [np.array([0, 1, 2, 2]), np.array([2, 2, 0, 1])][part]
-        return [np.arange(4), own]
-
-    assert best_level([0, 1], parts, labels_at) == 0
+    # Own links always hold; the other part's only at the first stop.
+    own = [np.array([0, 1, 2, 2]), np.array([2, 2, 0, 1])]
+    assert best_stop(parts, lambda part: [np.arange(4), own[part]]) == 0
 
 
 def test_refit_chooses_as_a_fresh_fit_does():

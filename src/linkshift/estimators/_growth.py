@@ -4,6 +4,7 @@ With many links the bandwidth can grow without end: links keep apart what must b
 clusters that no link happens to separate are swallowed, and it is better to stop near the scale of
 the density. Links that had no part in a shift tell which: half of them bend it, the other half are
 asked, at each of a few bandwidths, whether they agree with the clusters, and the other way round.
+Of many rows, those that links name and some more are enough to ask.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from linkshift.bandwidth import default_bandwidth
 from linkshift.links import Links
+from linkshift.shift.neighbours import block_order
 
-__all__ = ["best_level", "halves", "levels"]
+__all__ = ["best_stop", "halves", "rows_to_ask", "stops", "worth_asking"]
 
 Array = NDArray[Any]
 
@@ -25,21 +27,32 @@ Array = NDArray[Any]
 # stopping and going on differ little on the data of docs/constrained_mean_shift.md.
 _STOPS = (2.0, 2.5, 3.0, 4.0)
 _FEWEST = 10  # links, below which halves say nothing
+_MOST = 2500  # links, from which on they hold the clusters by themselves
+_MOST_ROWS = 2 * _MOST
 _GRAIN = 1e-3  # of the data's extent: lengths are compared in such units
 
 
-def levels(points: Array, bandwidths: Array, links: Links) -> list[int]:
-    """Return the iterations at which growth may stop, the last one among them.
+def worth_asking(links: Links, n_rows: int) -> bool:
+    """Whether there are enough links to ask, and not so many that growth need not stop."""
+    return len(links.cannot) > 0 and _FEWEST <= len(links) < min(_MOST, n_rows / 2)
 
-    Only the last when there are too few links to ask, or so many (one for two rows) that they hold
-    the clusters by themselves.
-    """
+
+def rows_to_ask(points: Array, links: Links) -> Array:
+    """All rows, or 5,000 of them: those that links name, and others evenly spread."""
+    n = points.shape[0]
+    if n <= _MOST_ROWS:
+        return np.arange(n)
+    named = np.unique(np.concatenate([links.must.ravel(), links.cannot.ravel()]))
+    others = np.setdiff1d(block_order(points), named, assume_unique=True)
+    spread = np.linspace(0, len(others) - 1, _MOST_ROWS - len(named)).astype(np.intp)
+    return np.sort(np.concatenate([named, others[spread]]))
+
+
+def stops(points: Array, bandwidths: Array) -> list[int]:
+    """Return the iterations at which growth may stop, from the first on to the last."""
     last = len(bandwidths) - 1
-    if not len(links.cannot) or not _FEWEST <= len(links) < points.shape[0] / 2:
-        return [last]
-    scale = default_bandwidth(points, "gaussian")
-    stops = np.searchsorted(bandwidths, scale * np.array(_STOPS))
-    return sorted({int(stop) for stop in stops if stop < last} | {last})
+    found = np.searchsorted(bandwidths, default_bandwidth(points, "gaussian") * np.array(_STOPS))
+    return [*np.minimum(found, last).tolist(), last]
 
 
 def halves(points: Array, links: Links) -> list[Links]:
@@ -66,38 +79,33 @@ def halves(points: Array, links: Links) -> list[Links]:
     ]
 
 
-def best_level(
-    stops: Sequence[int],
-    parts: Sequence[Links],
-    labels_at: Callable[[int, Sequence[int]], Sequence[Array]],
-) -> int:
-    """Return the stop at which links that were not used agree best with the clusters.
+def best_stop(parts: Sequence[Links], labels_at_stops: Callable[[int], Sequence[Array]]) -> int:
+    """Return the number of the stop at which links that were not used agree best with clusters.
 
     Agreement is the share of must-links inside a cluster and the share of cannot-links across,
     averaged, so that the rarer kind counts as much. Of equals, the last.
 
     Parameters
     ----------
-    stops : sequence of int
-        Iterations to choose from.
     parts : sequence of two Links
         The halves.
-    labels_at : callable
-        ``labels_at(i, stops)`` clusters with the links of part i and gives labels at the stops.
+    labels_at_stops : callable
+        ``labels_at_stops(i)`` clusters with the links of part i and gives labels at each stop.
     """
-    agree = np.zeros((len(stops), 2))
+    weight = np.zeros(2)
+    agree: Array = np.zeros((1, 2))
     for i, asked in enumerate(reversed(parts)):
-        for s, labels in enumerate(labels_at(i, stops)):
-            for kind, (pairs, confidence) in enumerate(
-                ((asked.must, asked.must_confidence), (asked.cannot, asked.cannot_confidence))
-            ):
-                same = labels[pairs[:, 0]] == labels[pairs[:, 1]]
-                agree[s, kind] += confidence[same == (kind == 0)].sum()
-    weight = np.array(
-        [
-            sum(part.must_confidence.sum() for part in parts),
-            sum(part.cannot_confidence.sum() for part in parts),
-        ]
+        weight += asked.must_confidence.sum(), asked.cannot_confidence.sum()
+        agree = agree + [_agreement(labels, asked) for labels in labels_at_stops(i)]
+    score = (agree / np.maximum(weight, np.finfo(np.float64).tiny)).sum(axis=1)
+    return int(np.flatnonzero(score >= score.max() - 1e-9)[-1])
+
+
+def _agreement(labels: Array, links: Links) -> tuple[float, float]:
+    """Confidence of the must-links inside a cluster, and of the cannot-links across."""
+    inside = labels[links.must[:, 0]] == labels[links.must[:, 1]]
+    across = labels[links.cannot[:, 0]] != labels[links.cannot[:, 1]]
+    return (
+        float(links.must_confidence[inside].sum()),
+        float(links.cannot_confidence[across].sum()),
     )
-    score = (agree / np.maximum(weight, 1e-300)).sum(axis=1)
-    return stops[int(np.flatnonzero(score >= score.max() - 1e-9)[-1])]
