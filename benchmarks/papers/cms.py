@@ -12,10 +12,13 @@ seconds are of one fit on one thread; sd is the sample standard deviation over r
 from __future__ import annotations
 
 import os
+import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from multiprocessing import get_context
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -289,14 +292,14 @@ def table_2(options: Options) -> Iterator[Row]:
 def table_3(options: Options) -> Iterator[Row]:
     methods = {"ours, raw": cms(refine=None), "ours, refined": cms(), **RIVALS}
     for r in options.pick((0.1,), (0.1, 1.0), RETENTIONS):
-        draws = [embedding("MNIST", seed, 1000, retention=r) for seed in _seeds(options, most=3)]
+        draws = [embedding("MNIST", seed, 1000, retention=r) for seed in _seeds(options, most=5)]
         paper = published("cms_3", f"r={r}", nmi=False)
         yield from compare("table 3", "MNIST", f"r={r}", draws, methods, paper)
 
 
 def table_4(options: Options) -> Iterator[Row]:
     """Ablation; a fixed bandwidth is the best of a grid of quantiles, as in the paper."""
-    draws = [embedding("GTSRB", seed, 2000) for seed in _seeds(options, most=3)]
+    draws = [embedding("GTSRB", seed, 2000) for seed in _seeds(options, most=5)]
     table = tables.load("cms_4")
     for record in table.records():
         scale = 0.5 if record["scaling"] else NO_SCALE
@@ -331,7 +334,7 @@ def links_curve(options: Options) -> Iterator[Row]:
     }
     for name in EMBEDDINGS:
         for n_links in options.pick((45,), (45, 200, 2000), LINK_COUNTS):
-            draws = [embedding(name, seed, n_links) for seed in _seeds(options, most=3)]
+            draws = [embedding(name, seed, n_links) for seed in _seeds(options, most=5)]
             yield from compare("links", name, f"{n_links:,} links", draws, methods)
 
 
@@ -380,12 +383,67 @@ def wrong_answers(options: Options) -> Iterator[Row]:
     for name in ("MNIST", "GTSRB"):
         for rate in ERROR_RATES:
             draws = [
-                embedding(name, seed, 2000, error_rate=rate) for seed in _seeds(options, most=3)
+                embedding(name, seed, 2000, error_rate=rate) for seed in _seeds(options, most=5)
             ]
             for way, change in ways.items():
                 given = [draw._replace(links=change(draw.links)) for draw in draws]
                 setting = f"{rate:.0%} wrong, {way}"
                 yield from compare("wrong answers", name, setting, given, methods)
+
+
+def scale(options: Options) -> Iterator[Row]:
+    """Time and memory of the default, each in a process of its own."""
+    sizes = options.pick(
+        ((500, 500),), ((2000, 2000),), ((2000, 2000), (5000, 5000), (20000, 2000))
+    )
+    for n_rows, n_links in sizes:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+            cells = fresh.submit(_cost, n_rows, n_links, options.seed).result()
+        yield Row({"part": "scale", "data": "MNIST", "rows": n_rows, "links": n_links, **cells})
+
+
+def _cost(n_rows: int, n_links: int, seed: int) -> dict[str, Cell]:
+    data = _load(EMBEDDINGS["MNIST"])
+    rng = np.random.default_rng([seed, 3])
+    rows = rng.choice(len(data.y), n_rows, replace=False)
+    links = Links.sample(data.y[rows], n_links, random_state=rng)
+    ConstrainedMeanShift().fit(data.X[rows[:100]], links=Links(cannot=[(0, 1)]))  # compile
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begin, cpu = time.perf_counter(), time.process_time()
+    ConstrainedMeanShift().fit(data.X[rows].astype(np.float64), links=links)
+    return {
+        "CPU s": round(time.process_time() - cpu, 2),
+        "wall s": round(time.perf_counter() - begin, 2),
+        "MB": round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024),
+    }
+
+
+def refit(options: Options) -> Iterator[Row]:
+    """Compare a few links more on a fitted model with a fresh fit."""
+    for n_links in options.pick((100,), (200, 2000), (200, 500, 2000)):
+        draw = embedding("MNIST", options.seed, n_links)
+        for n_new in (1, 10):
+            kept = len(draw.links.cannot) - n_new
+            fewer = Links(draw.links.must, draw.links.cannot[:kept])
+            model = ConstrainedMeanShift(keep_history=True, n_jobs=1).fit(draw.X, links=fewer)
+            begin = time.process_time()
+            model.refit(links=draw.links)
+            again = time.process_time() - begin
+            begin = time.process_time()
+            fresh = ConstrainedMeanShift(n_jobs=1).fit(draw.X, links=draw.links)
+            cpu = time.process_time() - begin
+            yield Row(
+                {
+                    "part": "refit",
+                    "data": "MNIST",
+                    "links": n_links,
+                    "new": n_new,
+                    "fit, CPU s": round(cpu, 2),
+                    "refit, CPU s": round(again, 2),
+                    "share": round(again / cpu, 2),
+                    "same labels": str(bool((fresh.labels_ == model.labels_).all())),
+                }
+            )
 
 
 def _seeds(options: Options, most: int | None = None) -> list[int]:
@@ -402,6 +460,8 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "table4": table_4,
     "figure6": scale_and_kernel,
     "wrong": wrong_answers,
+    "scale": scale,
+    "refit": refit,
 }
 
 
