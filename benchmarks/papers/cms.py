@@ -329,6 +329,7 @@ def links_curve(options: Options) -> Iterator[Row]:
     methods = {
         "ours, raw": cms(refine=None),
         "ours, refined": cms(),
+        "grown in full": cms(growth="full"),
         **RIVALS,
         "PCKMeans + refine": refined(pckmeans),
     }
