@@ -36,8 +36,8 @@ format: $(READY)  ## put the code into the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## speed against the peers, side by side, as a table
-	$(BIN)/python -m benchmarks.run
+bench: $(READY)  ## speed against the peers; ARGS="cms --full --repeats 5" for a paper's tables
+	$(BIN)/python -m benchmarks.run $(ARGS)
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist

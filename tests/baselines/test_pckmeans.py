@@ -164,3 +164,14 @@ def test_bad_arguments_raise(parameters, message):
 def test_a_link_out_of_range_raises():
     with pytest.raises(ValueError, match="6"):
         PCKMeans(2).fit(LINE, links=Links(must=[(0, 6)]))
+
+
+def test_partial_labels_are_links():
+    X = np.array([[0.0], [0.2], [1.0], [1.2]])
+    known = [0, -1, 1, -1]
+    by_label = PCKMeans(2, random_state=0).fit(X, partial_labels=known)
+    by_link = PCKMeans(2, random_state=0).fit(X, links=Links.from_labels(known))
+    np.testing.assert_array_equal(by_label.labels_, by_link.labels_)
+    assert by_label.link_report_.n_cannot == 1
+    with pytest.raises(ValueError, match="3 entries for 4 rows"):
+        PCKMeans(2).fit(X, partial_labels=known[:3])

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift.baselines._initial import neighbourhood_centres
 from linkshift.baselines._link_graph import LinkGraph, link_graph
-from linkshift.estimators._common import refuse_links_as_y
+from linkshift.estimators._common import joined_links, refuse_links_as_y
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 
@@ -58,6 +58,7 @@ class LinkedKMeans(ClusterMixin, BaseEstimator):
         y: object = None,
         *,
         links: Links | None = None,
+        partial_labels: ArrayLike | None = None,
     ) -> Self:
         """Cluster the rows of X under links.
 
@@ -69,6 +70,8 @@ class LinkedKMeans(ClusterMixin, BaseEstimator):
             For scikit-learn's conventions only.
         links : Links, default=None
             Must-links and cannot-links.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes, -1 where unknown; they become links and join ``links``.
 
         Returns
         -------
@@ -79,7 +82,7 @@ class LinkedKMeans(ClusterMixin, BaseEstimator):
         n = data.shape[0]
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-        given = Links.coerce(links).check(n)
+        given = joined_links(links, partial_labels, n)
         graph = link_graph(given, n, self.weight)
         random = check_random_state(self.random_state)
         # Centred: sums of squares then lose no digits.
