@@ -304,7 +304,7 @@ def table_4(options: Options) -> Iterator[Row]:
     for record in table.records():
         scale = 0.5 if record["scaling"] else NO_SCALE
         given = [
-            draw if record["cannot_links"] else draw._replace(links=Links(draw.links.must))
+            draw if record["cannot_links"] else draw._replace(links=Links())
             for draw in draws
         ]
         tried = {
