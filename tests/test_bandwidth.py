@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 from tests.reference.mean_shift import squared_distances
 
-from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth, pair_quantile
+from linkshift.bandwidth import (
+    default_bandwidth,
+    neighbour_bandwidth,
+    pair_distances,
+    pair_mean,
+    pair_quantile,
+)
 from linkshift.profiles import Profile
 
 PROFILES = [
@@ -218,3 +224,15 @@ def test_quantiles_out_of_range(quantile):
 def test_a_pair_needs_two():
     with pytest.raises(ValueError, match="two points"):
         pair_quantile(np.zeros((1, 2)), 0.5)
+
+
+def test_pair_mean_by_brute_force():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    assert pair_mean(X) == pytest.approx(pdist(X).mean())
+    np.testing.assert_allclose(pair_distances(X), pdist(X))
+    assert pair_mean(np.ones((4, 2))) == 1.0
+    many = np.random.default_rng(1).normal(size=(5000, 2))
+    assert pair_distances(many).shape == (2000 * 1999 // 2,)
+    assert pair_mean(many) == pytest.approx(np.sqrt(np.pi), rel=0.03)
+    with pytest.raises(ValueError, match="two points"):
+        pair_mean(np.zeros((1, 2)))

@@ -29,7 +29,9 @@ def test_entries(method, groups):
     assert method.help
     assert method.uses <= {field.name for field in fields(Options)}
     both = Links(must=[(0, 20)], cannot=[(0, 40)])
-    for links in (both,) if method.name == "cms" else (None, Links(must=[(0, 20)]), both):
+    must = Links(must=[(0, 20)])
+    takes = {"cms": (both,), "kernel": (None, must)}.get(method.name, (None, must, both))
+    for links in takes:
         steps = []
         outcome = method.run(groups, links, Options(), lambda *step, to=steps: to.append(step))
         assert outcome.labels.shape == (60,)
@@ -44,10 +46,19 @@ def test_cms_asks_for_cannot_links(groups):
             METHODS["cms"].run(groups, links, Options(), None)
 
 
-def test_cms_refuses_contradictions_and_names_the_chain(groups):
+@pytest.mark.parametrize("name", ["cms", "skms"])
+def test_contradictions_are_refused_and_the_chain_is_named(groups, name):
     links = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
     with pytest.raises(InputError, match="0 - 1 - 2"):
-        METHODS["cms"].run(groups, links, Options(), None)
+        METHODS[name].run(groups, links, Options(), None)
+
+
+def test_kernel_refuses_what_a_projection_cannot_use(groups):
+    with pytest.raises(InputError, match="--method skms"):
+        METHODS["kernel"].run(groups, Links(cannot=[(0, 40)]), Options(), None)
+    unsure = Links(must=[(0, 20)], must_confidence=0.5)
+    with pytest.raises(InputError, match="confidence below 1"):
+        METHODS["kernel"].run(groups, unsure, Options(), None)
 
 
 def nothing(X, links, options, progress):

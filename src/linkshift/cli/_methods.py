@@ -129,6 +129,60 @@ def constrained_mean_shift(
     return Outcome(model.labels_, None, None if grown else low, done)
 
 
+def kernel_mean_shift(
+    X: Array, links: Links | None, options: Options, progress: Progress | None
+) -> Outcome:
+    """Kernel mean shift; must-links project its space."""
+    if links is not None and len(links.cannot):
+        raise InputError(
+            "--method kernel takes must-links only, and there are cannot-links (known labels of "
+            "two classes and more make some). Use --method skms, which takes both."
+        )
+    if links is not None and (links.must_confidence < 1).any():
+        raise InputError(
+            "--method kernel takes links that are certain, and some have a confidence below 1. Use "
+            "--method skms, or drop them."
+        )
+    return _in_kernel_space(X, links, options, progress, "project")
+
+
+def semi_supervised_kernel_mean_shift(
+    X: Array, links: Links | None, options: Options, progress: Progress | None
+) -> Outcome:
+    """Kernel mean shift in a space learned from links (SKMS)."""
+    return _in_kernel_space(X, links, options, progress, "learn")
+
+
+def _in_kernel_space(
+    X: Array, links: Links | None, options: Options, progress: Progress | None, use: Any
+) -> Outcome:
+    from linkshift.estimators.kernel_mean_shift import KernelMeanShift
+    from linkshift.links import ConflictError
+
+    n_neighbors = min(options.n_neighbors or 20, X.shape[0] - 1)
+    model = KernelMeanShift(
+        n_neighbors=n_neighbors,
+        use_links=use,
+        max_iter=options.max_iter or 500,
+        n_jobs=options.threads,
+        random_state=0,
+        progress=progress,
+    )
+    try:
+        model.fit(X, links=links)
+    except ConflictError as error:
+        raise InputError(
+            f"{error}\nCorrect the links (`linkshift links check` lists all conflicts), or use "
+            "--method mean-shift, which copes with contradictions."
+        ) from error
+    done = f"Kernel mean shift, Gaussian kernel of width {model.sigma_:.4g}, {n_neighbors} "
+    done += f"neighbours, {counted(model.rank_, 'dimension')}"
+    if links:
+        how = {"project": "projected by", "learn": "learned from"}[use]
+        done += f" {how} {counted(len(links), 'link')}"
+    return Outcome(model.labels_, None, None, done + ".")
+
+
 def _bandwidth(bandwidth: Any, options: Options) -> str:
     if options.n_neighbors is not None:
         low, high = float(bandwidth.min()), float(bandwidth.max())
@@ -151,6 +205,20 @@ METHODS = {
             "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
             frozenset({"bandwidth", "max_iter", "threads"}),
             constrained_mean_shift,
+            copes=False,
+        ),
+        Method(
+            "kernel",
+            "mean shift in a kernel's space, projected by must-links",
+            frozenset({"n_neighbors", "max_iter", "threads"}),
+            kernel_mean_shift,
+            copes=False,
+        ),
+        Method(
+            "skms",
+            "mean shift in a kernel's space, learned from must-links and cannot-links",
+            frozenset({"n_neighbors", "max_iter", "threads"}),
+            semi_supervised_kernel_mean_shift,
             copes=False,
         ),
     )

@@ -84,7 +84,9 @@ def cluster(
     max_iter: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Largest number of steps. Default: 300, and 80 for cms."
+            metavar="N",
+            min=1,
+            help="Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms.",
         ),
     ] = None,
     threads: Annotated[

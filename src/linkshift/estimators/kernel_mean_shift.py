@@ -1,0 +1,550 @@
+"""Kernel mean shift: links as a projection (Tuzel et al. 2009), or as a learned kernel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linkshift.bandwidth import neighbour_bandwidth, pair_mean
+from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
+from linkshift.links import Closure, Links
+from linkshift.metrics import link_satisfaction
+from linkshift.modes import basin_labels, merge_ends
+from linkshift.profiles import Profile
+from linkshift.refinement import refine
+from linkshift.shift.coalesce import climb_together
+from linkshift.shift.density import build_density
+from linkshift.shift.engine import ascend, first_of_equal_rows
+from linkshift.shift.neighbours import nearest_neighbours
+from linkshift.spaces.kernel import (
+    Kernel,
+    KernelName,
+    kernel_space,
+    participation_ratio,
+    principal_axes,
+    sigma_from_links,
+    spread_dimension,
+)
+from linkshift.spaces.learned_kernel import learn_kernel
+from linkshift.spaces.null_space import component_means, null_space
+
+__all__ = ["KernelMeanShift"]
+
+Array = NDArray[Any]
+
+_EXACT_ROWS = 4000  # up to here "auto" takes no landmarks: seconds to a minute, 128 MB
+_AUTO_LANDMARKS = 500
+# The multiplier of the k-th distance is this over sqrt(dimension + 2). Measured on the data sets
+# of the paper and on Wine, WDBC, iris and digits: 1.2 to 1.35 serve all of them.
+_AUTO_SCALE = 1.3
+_MERGE = 1e-2  # ends within this many median bandwidths are one mode
+_LARGE = 2e8  # starts x points x columns: from here on paths that meet go on as one
+_COINCIDENT = 1e-6  # bandwidths below this share of the data's radius are rounding
+
+
+class KernelMeanShift(ClusterMixin, BaseEstimator):
+    r"""Mean shift in a kernel's feature space, shaped by links.
+
+    Rows :math:`x_i` become points :math:`z_i` of the feature space of a kernel, in explicit
+    coordinates (:mod:`linkshift.spaces.kernel`). Links shape the space. Then every point climbs
+    the density of all points,
+
+    .. math:: y \leftarrow \frac{\sum_j h_j^{-(d+2)} \exp(-\|y - z_j\|^2 / 2 h_j^2)\, z_j}
+                                {\sum_j h_j^{-(d+2)} \exp(-\|y - z_j\|^2 / 2 h_j^2)},
+              \qquad h_j = c \, \|z_j - z_{j,(k)}\|,
+
+    and points that reach the same mode form a cluster.
+
+    With ``use_links="project"`` the space is projected onto the null space of the must-links
+    (:mod:`linkshift.spaces.null_space`): linked rows coincide, always end in one cluster, and
+    what differs between them stops counting for all other rows as well. A few links help where
+    clusters share a nuisance of few dimensions, such as the light on a face. Each link takes a
+    dimension: too many take what tells clusters apart. With ``use_links="learn"`` a kernel is
+    learned from must-links and cannot-links (:mod:`linkshift.spaces.learned_kernel`).
+
+    Parameters
+    ----------
+    kernel : {"gaussian", "chi2", "polynomial", "linear", "precomputed"} or callable, \
+            default="gaussian"
+        The kernel, see :class:`linkshift.spaces.kernel.Kernel`. For "precomputed" X is the Gram
+        matrix (in ``predict``: values of new rows with all training rows). A callable takes two
+        arrays of rows and gives the matrix of kernel values.
+    sigma : float or "links", default=None
+        Width of the Gaussian kernel. ``None`` is the mean pair distance, as in the paper;
+        "links" picks the width at which must-links and cannot-links differ most
+        (:func:`linkshift.spaces.kernel.sigma_from_links`). Larger widths give smoother and fewer
+        dimensions: often a few mean pair distances are better with projection.
+    degree : int, default=2
+        Of the polynomial kernel :math:`(\gamma x^T y + c_0)^p`.
+    gamma : float, default=None
+        Of the polynomial kernel; ``None`` is one over the number of columns.
+    coef0 : float, default=1.0
+        Of the polynomial kernel.
+    kernel_params : dict, default=None
+        Keywords for a callable kernel.
+    n_neighbors : int, default=20
+        The k of the bandwidths: the distance to the k-th neighbour in the space that links have
+        shaped. The row itself is not counted; rows that coincide with it are. At most
+        n_samples - 1 are taken, with a warning.
+    bandwidth_scale : float or "auto", default="auto"
+        The multiplier c. "auto" is :math:`1.3 / \sqrt{D + 2}`, D being the participation ratio
+        of the eigenvalues of the points' covariance (in the projected space; for a learned
+        kernel, in the space before learning). A Gaussian of bandwidth h smooths as a ball of
+        radius :math:`h \sqrt{D + 2}`; without this, neighbourhoods in many dimensions would hold
+        all data.
+    dimension : float, "effective" or "rank", default="effective"
+        The d of :math:`h^{d+2}`. "effective" is the participation ratio of the eigenvalues of
+        the kernel matrix, :math:`(\sum \lambda)^2 / \sum \lambda^2`, mostly 1 to 3; "rank" its
+        numerical rank, as in the paper. With the rank, which is often in the hundreds, the few
+        points of the least bandwidth outweigh all others and take everything.
+    use_links : {"project", "learn"}, default="project"
+        How links shape the space. Projection takes certain must-links only; others raise.
+    learn_params : dict, default=None
+        Keywords for :func:`linkshift.spaces.learned_kernel.learn_kernel`.
+    refine : {"links", None}, default="links"
+        Settle labels by links and neighbours, in the space, after the shift
+        (:func:`linkshift.refine`). It gathers the splinters that too small a bandwidth leaves,
+        and changes little otherwise. ``None`` is the paper's algorithm.
+    n_landmarks : int, "auto" or None, default="auto"
+        ``None`` takes all rows as landmarks, which is exact and costs O(n^2) memory and O(n^3)
+        time. A number is Nystroem's approximation by that many rows, drawn at random. "auto" is
+        exact up to 4,000 rows and takes 500 landmarks above.
+    max_points : int or None, default=4000
+        Most points that are shifted. Of more rows, a random part of this size makes up the
+        density (``n_neighbors`` counts within it), and each other row goes with the nearest
+        point of it. ``None`` shifts all rows.
+    max_iter : int, default=500
+        Largest number of steps.
+    tol : float, default=1e-5
+        A point has arrived when it moves by at most this many bandwidths (of their geometric
+        mean). End points within 1e-2 median bandwidths of each other are one mode.
+    n_jobs : int, default=None
+        Number of threads of the shift. ``None`` takes all cores. Labels do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws of landmarks and points; not used while all is exact.
+    progress : callable, default=None
+        Called with (points at rest, all points) after each step.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row.
+    n_clusters_ : int
+        Number of clusters.
+    link_report_ : LinkReport
+        Which links hold.
+    embedding_ : ndarray of shape (n_samples, rank_)
+        Points in the space that links have shaped, along its principal axes.
+    shifted_ : ndarray of shape (n_samples, rank_)
+        Where each point ended, in the same coordinates.
+    bandwidth_ : ndarray of shape (n_points,)
+        Bandwidth of each point that was shifted, c included.
+    points_ : ndarray of shape (n_points,)
+        The rows that were shifted; all of them up to ``max_points``.
+    sigma_ : float
+        Width of the Gaussian kernel (for that kernel only).
+    bandwidth_scale_ : float
+        The multiplier c.
+    rank_ : int
+        Dimensions of the space, to numerical rank.
+    dimension_ : float
+        The d of h^(d+2).
+    effective_dimension_ : float
+        Participation ratio of the kernel matrix that links have shaped.
+    n_iter_ : int
+        Steps made by the point that made most.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has names.
+
+    See Also
+    --------
+    ConstrainedMeanShift : cannot-links inside the shift, in the space of the data.
+    linkshift.refine : the refinement alone.
+
+    Notes
+    -----
+    Rows whose k nearest neighbours coincide with them (to 1e-6 of the data's radius) have no
+    bandwidth of their own: they take the smallest of the others, or 1 when all rows coincide.
+
+    Exact unless landmarks or ``max_points`` come in. All is computed in float64. Memory is
+    O(n^2) when exact, else O(n m) for m landmarks.
+
+    References
+    ----------
+    Tuzel, Porikli, Meer: Kernel Methods for Weakly Supervised Mean Shift Clustering, ICCV 2009.
+    Anand, Mittal, Tuzel, Meer: Semi-Supervised Kernel Mean Shift Clustering, PAMI 2014.
+
+    Examples
+    --------
+    Six lines in three directions; one link on a line of each direction.
+
+    >>> from linkshift import KernelMeanShift, Links
+    >>> from linkshift.datasets import make_lines
+    >>> X, y = make_lines(random_state=0)
+    >>> links = Links(must=[(3, 36), (83, 116), (163, 196)])
+    >>> KernelMeanShift(sigma=5.0).fit(X, links=links).n_clusters_
+    6
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [
+            StrOptions({"gaussian", "chi2", "polynomial", "linear", "precomputed"}),
+            callable,
+        ],
+        "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"links"}), None],
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "coef0": [Interval(Real, 0, None, closed="left")],
+        "kernel_params": [dict, None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "bandwidth_scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "dimension": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"effective", "rank"}),
+        ],
+        "use_links": [StrOptions({"project", "learn"})],
+        "learn_params": [dict, None],
+        "refine": [StrOptions({"links"}), None],
+        "n_landmarks": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "max_points": [Interval(Integral, 2, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "progress": [callable, None],
+    }
+
+    def __init__(
+        self,
+        kernel: KernelName | Callable[..., Any] = "gaussian",
+        *,
+        sigma: float | Literal["links"] | None = None,
+        degree: int = 2,
+        gamma: float | None = None,
+        coef0: float = 1.0,
+        kernel_params: dict[str, Any] | None = None,
+        n_neighbors: int = 20,
+        bandwidth_scale: float | Literal["auto"] = "auto",
+        dimension: float | Literal["effective", "rank"] = "effective",
+        use_links: Literal["project", "learn"] = "project",
+        learn_params: dict[str, Any] | None = None,
+        refine: Literal["links"] | None = "links",
+        n_landmarks: int | Literal["auto"] | None = "auto",
+        max_points: int | None = 4000,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.sigma = sigma
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_neighbors = n_neighbors
+        self.bandwidth_scale = bandwidth_scale
+        self.dimension = dimension
+        self.use_links = use_links
+        self.learn_params = learn_params
+        self.refine = refine
+        self.n_landmarks = n_landmarks
+        self.max_points = max_points
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel == "chi2"
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        links: Links | None = None,
+        partial_labels: ArrayLike | None = None,
+    ) -> KernelMeanShift:
+        """Cluster the rows of X under links.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data; the Gram matrix for ``kernel="precomputed"``.
+        y : ignored
+            For scikit-learn's conventions only; partial labels enter by ``partial_labels``.
+        links : Links, default=None
+            Must-links; with ``use_links="learn"`` cannot-links, too.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes, -1 where unknown; they become links and join ``links``. Two classes
+            and more make cannot-links, and need ``use_links="learn"``.
+
+        Returns
+        -------
+        self
+        """
+        refuse_links_as_y(y)
+        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        self._check_combinations()
+        n = data.shape[0]
+        given = joined_links(links, partial_labels, n)
+        closure = self._close(given, n)
+        random = check_random_state(self.random_state)
+        self._embed(data, given, closure, random)
+        self._shift(closure, self._pick_points(n, random))
+        self._label(given)
+        self._fit_X = data
+        return self
+
+    def _check_combinations(self) -> None:
+        """Refuse what would otherwise be ignored."""
+        if self.sigma is not None and self.kernel != "gaussian":
+            raise ValueError("sigma is the width of kernel='gaussian'; drop it for other kernels.")
+        polynomial = self.degree != 2 or self.gamma is not None or self.coef0 != 1.0
+        if polynomial and self.kernel != "polynomial":
+            raise ValueError("degree, gamma and coef0 are for kernel='polynomial' only.")
+        if self.kernel_params is not None and not callable(self.kernel):
+            raise ValueError("kernel_params are keywords for a callable kernel; drop them.")
+        if self.learn_params is not None and self.use_links != "learn":
+            raise ValueError("learn_params are for use_links='learn' only.")
+
+    def _close(self, links: Links, n: int) -> Closure:
+        """Components of must-links; refuse links that a projection cannot use."""
+        if self.use_links == "learn":
+            certain = links.must_confidence == 1.0
+            return Links(must=links.must[certain]).closure(n)
+        if len(links.cannot):
+            raise ValueError(
+                "Projection uses must-links only, and there are cannot-links (partial labels of "
+                "two classes and more make some). Set use_links='learn', or keep the must-links: "
+                "links=Links(must=links.must)."
+            )
+        if (links.must_confidence < 1.0).any():
+            raise ValueError(
+                "A projection holds for certain, but some must-links have a confidence below one. "
+                "Set use_links='learn', drop them, or give them confidence one."
+            )
+        return links.closure(n)
+
+    def _embed(
+        self, X: Array, links: Links, closure: Closure, random: np.random.RandomState
+    ) -> None:
+        """Go to the kernel's space, let links shape it, and turn to its principal axes."""
+        kernel = self._make_kernel(X, links)
+        n_landmarks = self._count_landmarks(X.shape[0])
+        self._space, coordinates = kernel_space(
+            X, kernel, n_landmarks=n_landmarks, random_state=random
+        )
+        shape = self._link_map(coordinates, links, closure)
+        if shape is None:
+            self._map, points = None, coordinates
+            eigenvalues = np.einsum("ij,ij->j", points, points)
+        else:
+            points = coordinates @ shape
+            axes = principal_axes(points)
+            self._map, points, eigenvalues = shape @ axes.map, points @ axes.map, axes.eigenvalues
+        if self.use_links == "project":
+            points = component_means(points, closure.component)
+        self.embedding_ = points
+        self.rank_ = int((eigenvalues > 0).sum())
+        self.effective_dimension_ = participation_ratio(eigenvalues)
+        named = {"effective": self.effective_dimension_, "rank": float(self.rank_)}
+        self.dimension_ = float(named.get(self.dimension, self.dimension))  # type: ignore[arg-type]
+        # Learning stretches the directions between clusters, which says nothing of their inside.
+        self.bandwidth_scale_ = self._scale(coordinates if self.use_links == "learn" else points)
+
+    def _link_map(self, coordinates: Array, links: Links, closure: Closure) -> Array | None:
+        """Linear map by which links shape the space; None where there is nothing to shape."""
+        if not len(links) and self._space.on_axes:
+            return None
+        if self.use_links == "project":
+            return null_space(coordinates, closure.component).basis
+        if not len(links):
+            return np.eye(coordinates.shape[1])
+        learned = learn_kernel(coordinates, links, **(self.learn_params or {}))
+        if not learned.converged:
+            warnings.warn(
+                f"The learned kernel was still changing after {learned.n_iter} rounds; give "
+                "learn_params={'max_iter': ...} a larger number, or a larger 'tol'.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return learned.map
+
+    def _make_kernel(self, X: Array, links: Links) -> Kernel:
+        self.__dict__.pop("sigma_", None)  # that of an earlier fit
+        if self.kernel == "gaussian":
+            if self.sigma is None:
+                self.sigma_ = pair_mean(X)
+            else:
+                self.sigma_ = (
+                    sigma_from_links(X, links) if self.sigma == "links" else float(self.sigma)
+                )
+            return Kernel("gaussian", sigma=self.sigma_)
+        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+        return Kernel(
+            self.kernel,
+            degree=self.degree,
+            gamma=gamma,
+            coef0=self.coef0,
+            params=self.kernel_params or {},
+        )
+
+    def _count_landmarks(self, n: int) -> int | None:
+        if self.n_landmarks != "auto":
+            return self.n_landmarks
+        return None if n <= _EXACT_ROWS or self.kernel == "linear" else _AUTO_LANDMARKS
+
+    def _scale(self, points: Array) -> float:
+        if self.bandwidth_scale != "auto":
+            return float(self.bandwidth_scale)
+        return _AUTO_SCALE / float(np.sqrt(spread_dimension(points) + 2.0))
+
+    def _pick_points(self, n: int, random: np.random.RandomState) -> Array:
+        """Rows that make up the density."""
+        if self.max_points is None or n <= self.max_points:
+            return np.arange(n)
+        return np.sort(random.choice(n, self.max_points, replace=False))
+
+    def _shift(self, closure: Closure, rows: Array) -> None:
+        """Climb from every point; rows on one spot climb as one."""
+        points = self.embedding_[rows]
+        self.points_ = rows
+        self.bandwidth_ = self._bandwidth(points)
+        self._density = build_density(
+            points, self.bandwidth_, Profile("gaussian"), dimension=self.dimension_
+        )
+        together = np.arange(rows.shape[0])
+        if self.use_links == "project":
+            together = closure.component[rows]
+        _, first, self._start = np.unique(together, return_index=True, return_inverse=True)
+        merge = _MERGE * float(np.median(self.bandwidth_))
+        if first.shape[0] * points.size > _LARGE:
+            ascent = climb_together(
+                points,
+                self.bandwidth_,
+                Profile("gaussian"),
+                points[first],
+                dimension=self.dimension_,
+                radius=merge,
+                **self._options(),
+            )
+        else:
+            ascent = ascend(self._density, points[first], **self._options())
+        late = int((~ascent.converged).sum())
+        if late:
+            warnings.warn(
+                f"{late} of {first.shape[0]} points were still moving after max_iter="
+                f"{self.max_iter} steps; increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self.n_iter_ = ascent.n_iter
+        self._ends = ascent.ends
+        self._modes = merge_ends(ascent.ends, ascent.total, merge)
+
+    def _bandwidth(self, points: Array) -> Array:
+        k = min(self.n_neighbors, points.shape[0] - 1)
+        if k < self.n_neighbors:
+            warnings.warn(
+                f"n_neighbors={self.n_neighbors} needs as many other points, and there are {k}: "
+                "bandwidths reach to the farthest. Take fewer neighbours.",
+                stacklevel=5,
+            )
+        h = neighbour_bandwidth(points, k)
+        radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+        real = h > _COINCIDENT * radius
+        h[~real] = h[real].min() if real.any() else 1.0
+        return h * self.bandwidth_scale_
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "n_threads": n_threads(self.n_jobs),
+            "progress": self.progress,
+        }
+
+    def _label(self, links: Links) -> None:
+        labels = basin_labels(self._ends, self._modes)[self._start]
+        self._nearest_point: Array | None = None
+        if self.points_.shape[0] < self.embedding_.shape[0]:
+            self._nearest_point = nearest_neighbours(
+                self.embedding_[self.points_], 1, self.embedding_
+            )[1][:, 0]
+            self._nearest_point[self.points_] = np.arange(self.points_.shape[0])
+            labels = labels[self._nearest_point]
+        self._basin = labels
+        if self.refine == "links" and len(links):
+            labels = refine(self.embedding_, labels, links)
+        self.labels_ = labels.astype(np.int64)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.link_report_ = link_satisfaction(self.labels_, links)
+
+    @property
+    def shifted_(self) -> Array:
+        """Where each point ended; rows that were not shifted, where their nearest point did."""
+        check_is_fitted(self, "labels_")
+        ends: Array = self._ends[self._start]
+        return ends if self._nearest_point is None else ends[self._nearest_point]
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Cluster of each row: that of the mode that it climbs to.
+
+        New rows are projected onto the span of the training rows, and moved as links say. Where
+        refinement has given the training rows of a mode several labels, the nearest of these
+        rows in the space decides. Where only a part of the rows was shifted, the nearest row of
+        that part does. Rows equal to a training row get its label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New data; for ``kernel="precomputed"`` kernel values with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "labels_")
+        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        n = self._fit_X.shape[0]
+        seen = first_of_equal_rows(np.concatenate([self._fit_X, data]))[n:]
+        known = seen < n
+        labels = np.empty(data.shape[0], dtype=np.int64)
+        labels[known] = self.labels_[seen[known]]
+        if not known.all():
+            labels[~known] = self._predict(self._space.transform(data[~known], self._map))
+        return labels
+
+    def _predict(self, points: Array) -> Array:
+        if self._nearest_point is not None:
+            nearest = nearest_neighbours(self.embedding_[self.points_], 1, points)[1][:, 0]
+            return self.labels_[self.points_[nearest]]
+        basin = basin_labels(ascend(self._density, points, **self._options()).ends, self._modes)
+        labels = np.empty(points.shape[0], dtype=np.int64)
+        for b in np.unique(basin):
+            new, old = np.flatnonzero(basin == b), np.flatnonzero(self._basin == b)
+            nearest = np.zeros(new.shape[0], dtype=np.intp)
+            if (self.labels_[old] != self.labels_[old[0]]).any():
+                nearest = nearest_neighbours(self.embedding_[old], 1, points[new])[1][:, 0]
+            labels[new] = self.labels_[old[nearest]]
+        return labels

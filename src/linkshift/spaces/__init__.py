@@ -1,0 +1,1 @@
+"""Where points are moved: explicit coordinates, and a way there for new rows."""
