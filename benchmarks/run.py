@@ -27,6 +27,7 @@ SUITES = {
     "binned": "benchmarks.speed.binned",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "cms": "benchmarks.papers.cms",
+    "kernel_ms": "benchmarks.papers.kernel_ms",
 }
 DEFAULT = ("first_call", "flat", "step", "gaussian", "binned")  # two to three minutes
 RESULTS = Path(__file__).parent / "results"

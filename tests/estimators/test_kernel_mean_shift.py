@@ -202,6 +202,13 @@ def test_attributes():
     assert far == 0.0
 
 
+def test_the_multiplier_has_a_least_value():
+    X = np.random.default_rng(0).normal(size=(60, 200))
+    for k in (1, 5, 20):
+        scale = KernelMeanShift("linear", n_neighbors=k).fit(X).bandwidth_scale_
+        assert scale == pytest.approx(0.72 / np.sqrt(2 * np.log(max(k, 2))))
+
+
 def test_sigma():
     assert KernelMeanShift().fit(BLOBS).sigma_ == pair_mean(BLOBS)
     links = Links(must=[(0, 1)])

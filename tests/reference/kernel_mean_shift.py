@@ -5,10 +5,15 @@ Points of the feature space are weighting vectors alpha; there are no coordinate
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 
-def projected_kernel(K, pairs):
+def projected_kernel(K: Array, pairs: Any) -> Array:
     """Eq. 19 and 20: the kernel matrix after projection onto the null space of the links."""
     if not len(pairs):
         return K.copy()
@@ -23,22 +28,22 @@ def projected_kernel(K, pairs):
     return K - columns @ np.linalg.pinv(scaling, rcond=1e-10, hermitian=True) @ columns.T
 
 
-def squared_distances(K):
+def squared_distances(K: Array) -> Array:
     """Eq. 11 between all points."""
     own = np.diag(K)
     return np.maximum(own[:, None] + own[None, :] - 2.0 * K, 0.0)
 
 
-def kth_bandwidths(K, k):
+def kth_bandwidths(K: Array, k: int) -> Array:
     """Distance to the k-th neighbour, the point itself not counted."""
     return np.sqrt(np.sort(squared_distances(K), axis=1)[:, k])
 
 
-def shift_point(K, i, h, dimension, tol, max_iter):
+def shift_point(K: Array, i: int, h: Array, dimension: float, tol: float, max_iter: int) -> Array:
     """Eq. 12 from the i-th point until the step is at most tol: the mode's weighting vector."""
     own = np.diag(K)
     log_factor = -(dimension + 2.0) * np.log(h)
-    alpha = np.zeros(len(K))
+    alpha: Array = np.zeros(len(K))
     alpha[i] = 1.0
     for _ in range(max_iter):
         inner = K @ alpha
@@ -53,7 +58,17 @@ def shift_point(K, i, h, dimension, tol, max_iter):
     return alpha
 
 
-def kernel_mean_shift(K, pairs, k, *, dimension, scale=1.0, tol=1e-5, merge=1e-2, max_iter=2000):
+def kernel_mean_shift(
+    K: Array,
+    pairs: Any,
+    k: int,
+    *,
+    dimension: float,
+    scale: float = 1.0,
+    tol: float = 1e-5,
+    merge: float = 1e-2,
+    max_iter: int = 2000,
+) -> tuple[Array, Array, Array]:
     """Figure 2. Labels, the weighting vectors of the modes (one a point), and the kernel matrix.
 
     ``dimension`` is the d of h^(d+2), ``scale`` multiplies the bandwidths (1 in the paper).
@@ -68,7 +83,7 @@ def kernel_mean_shift(K, pairs, k, *, dimension, scale=1.0, tol=1e-5, merge=1e-2
     return group(modes, K, merge * float(np.median(h))), modes, K
 
 
-def group(modes, K, radius):
+def group(modes: Array, K: Array, radius: float) -> Array:
     """Number modes in order of appearance; those within ``radius`` of a group's first join it."""
     inner = modes @ K @ modes.T
     own = np.diag(inner)

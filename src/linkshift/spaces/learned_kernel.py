@@ -52,6 +52,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
+from threadpoolctl import threadpool_limits
 
 from linkshift.bandwidth import pair_quantile
 from linkshift.links import Closure, Links
@@ -122,7 +123,7 @@ def learn_kernel(
     close: bool = True,
     max_links: int = 2000,
     tol: float = 1e-2,
-    max_iter: int = 1000,
+    max_iter: int = 5000,
 ) -> LearnedKernel:
     r"""Learn, from links, a linear map of a kernel's coordinates.
 
@@ -156,7 +157,7 @@ def learn_kernel(
     tol : float, default=1e-2
         Converged when, in a round over all links, no squared distance is off its bound by more
         than this share of it. Links that hold by themselves do not count.
-    max_iter : int, default=1000
+    max_iter : int, default=5000
         Largest number of rounds.
 
     Returns
@@ -205,16 +206,18 @@ def learn_kernel(
     basis = _span(difference[used])
     factor = np.eye(basis.shape[1])
     used_bound = bound[used]
-    n_iter, gap = project_all(
-        np.ascontiguousarray(difference[used] @ basis),
-        np.where(is_must[used], 1.0, -1.0),
-        price[used],
-        used_bound,
-        np.zeros(used.shape[0]),
-        factor,
-        tol,
-        max_iter if used.size else 0,
-    )
+    # One thread: each product is small, and the sums then do not depend on the machine's cores.
+    with threadpool_limits(limits=1, user_api="blas"):
+        n_iter, gap = project_all(
+            np.ascontiguousarray(difference[used] @ basis),
+            np.where(is_must[used], 1.0, -1.0),
+            price[used],
+            used_bound,
+            np.zeros(used.shape[0]),
+            factor,
+            tol,
+            max_iter if used.size else 0,
+        )
     bound[used] = used_bound
     change = _symmetric(factor) - np.eye(basis.shape[1])
     learned_map = np.eye(G.shape[1]) + basis @ change @ basis.T

@@ -1,0 +1,401 @@
+"""Kernel mean shift as in Tuzel et al. (2009): its figures as tables, and its speed.
+
+``python -m benchmarks.run kernel_ms [--quick | --full] [--repeats N]``. The quick size makes at
+most three repeats. ``LINKSHIFT_KERNEL_PARTS=lines,speed`` in the environment picks parts; they are
+the keys of `PARTS`.
+
+The paper prints numbers of clusters and accuracies (``kernel_text.toml``), but neither coordinates
+nor which rows were linked. Which rows are linked decides a good deal: the layouts of links are
+therefore part of the table, also those that do worse. All methods have one set of defaults for the
+multiplier and the exponent of the bandwidths; "literal" is the paper's text, the rank as dimension
+and the k-th distance itself as bandwidth.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
+
+from benchmarks.harness import Cell, Options, Row, interleave
+from benchmarks.papers import tables
+from linkshift import KernelMeanShift, Links, datasets
+from linkshift.bandwidth import pair_mean
+from linkshift.metrics import clustering_accuracy
+from linkshift.spaces.kernel import Kernel
+
+TITLE = "kernel mean shift: the paper's figures as tables, link layouts, speed"
+
+Array = NDArray[Any]
+OBJECTS = ("Faces", "Leopards", "Motorbikes", "car_side")
+CURVE_DATA = ("uci_wine", "uci_iris", "uci_wdbc", "uci_digits8x8")
+PLAIN = "kernel mean shift, no links"
+PROJECTED = "projected"
+RAW = "projected, refine=None"
+LITERAL = "literal"
+LEARNED = "learned"
+LEARNED_RAW = "learned, refine=None"
+
+
+class Draw(NamedTuple):
+    """What one repeat gives every method; rows of class -1 are not scored."""
+
+    X: Array
+    y: Array
+    links: Links
+
+
+class Score(NamedTuple):
+    """How one fit did."""
+
+    ari: float
+    accuracy: float
+    clusters: int
+    cpu: float
+
+
+# Draws ------------------------------------------------------------------------------------------
+
+
+def lines(seed: int, gap: float) -> Draw:
+    """One link from end to end on one of the two lines of each orientation."""
+    X, y = datasets.make_lines(gap=gap, random_state=seed)
+    rng = np.random.default_rng(seed)
+    rows = [np.flatnonzero(y == 2 * o + rng.integers(2)) for o in range(3)]
+    return Draw(X, y, Links(must=[(r[3], r[-4]) for r in rows]))
+
+
+def circles(seed: int, layout: str) -> Draw:
+    """Four links between five points of the middle circle."""
+    X, y = datasets.make_circles(random_state=seed)
+    rows = np.flatnonzero(y == 2)
+    angle = np.arctan2(X[rows, 1], X[rows, 0])
+    if layout == "even angles":
+        wanted = 2 * np.pi * np.arange(5) / 5
+        five = [rows[np.argmin(np.abs(np.angle(np.exp(1j * (angle - a)))))] for a in wanted]
+    elif layout == "every eighth point":
+        five = rows[np.argsort(angle)][::8][:5].tolist()
+    else:
+        five = np.random.default_rng(seed).choice(rows, 5, replace=False).tolist()
+    return Draw(X, y, Links(must=[(five[0], other) for other in five[1:]]))
+
+
+@cache
+def _load(name: str) -> datasets.Dataset:
+    return datasets.load(name)
+
+
+def faces(seed: int, light: int, n_links: int, layout: str) -> Draw:
+    """21 subjects under 21 lights; but for "random", the same lights are linked for each."""
+    data = _load("face_pie_pose27")
+    rng = np.random.default_rng(seed)
+    lit = data.extras["light"] == light
+    rows: list[int] = []
+    must: list[tuple[int, int]] = []
+    for subject in rng.choice(len(data.classes), 21, replace=False):
+        first = len(rows)
+        rows += np.flatnonzero(lit & (data.y == subject)).tolist()
+        shown = np.linspace(0, 20, 2 * n_links).round().astype(int)
+        if layout == "far lights":
+            pairs = np.stack([shown[:n_links], shown[n_links:]], axis=1)
+        elif layout == "near lights":
+            pairs = shown.reshape(-1, 2)
+        elif layout == "chain":
+            shown = np.linspace(0, 20, n_links + 1).round().astype(int)
+            pairs = np.stack([shown[:-1], shown[1:]], axis=1)
+        else:
+            pairs = rng.permutation(21)[: 2 * n_links].reshape(-1, 2)
+        must += [(first + int(a), first + int(b)) for a, b in pairs]
+    return Draw(data.X[rows].astype(np.float64), data.y[rows], Links(must=must))
+
+
+def histograms(seed: int, n_links: int) -> Draw:
+    """100 images of each of four classes as LBP histograms, with random links within classes."""
+    data = _load("mv_caltech101_20_recomputed")
+    assert data.views is not None
+    assert data.target_names is not None
+    rng = np.random.default_rng(seed)
+    classes = [data.target_names.index(name) for name in OBJECTS]
+    rows = np.concatenate(
+        [rng.choice(np.flatnonzero(data.y == c), 100, replace=False) for c in classes]
+    )
+    X = data.views["LBP928"][rows].astype(np.float64)
+    y = data.y[rows]
+    return Draw(X / X.sum(axis=1, keepdims=True), y, class_links(y, n_links, rng))
+
+
+def table_rows(name: str, seed: int, n_links: int) -> Draw:
+    """Columns of unit variance (digits as they are, 400 of them), links at random."""
+    data = _load(name)
+    rng = np.random.default_rng(seed)
+    X, y = data.X.astype(np.float64), data.y
+    if name == "uci_digits8x8":
+        rows = rng.choice(len(y), 400, replace=False)
+        X, y = X[rows], y[rows]
+    else:
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return Draw(X, y, class_links(y, n_links, rng))
+
+
+def class_links(y: Array, n_links: int, rng: np.random.Generator) -> Links:
+    """For each class, must-links within it and as many cannot-links out of it."""
+    must, cannot = [], []
+    for c in np.unique(y):
+        own, others = np.flatnonzero(y == c), np.flatnonzero(y != c)
+        must += [rng.choice(own, 2, replace=False) for _ in range(n_links)]
+        cannot += [(rng.choice(own), rng.choice(others)) for _ in range(n_links)]
+    pairs = (np.sort(np.array(given).reshape(-1, 2), axis=1) for given in (must, cannot))
+    return Links(*pairs, duplicates="drop")
+
+
+# Methods and scores -----------------------------------------------------------------------------
+
+
+def methods(names: Sequence[str], **parameters: Any) -> dict[str, Callable[[Draw], Array]]:
+    """Labels for a draw, by name of the method."""
+
+    def fit(draw: Draw, links: Links | None, **more: Any) -> Array:
+        return KernelMeanShift(n_jobs=1, **parameters, **more).fit(draw.X, links=links).labels_
+
+    def must(draw: Draw) -> Links:
+        return Links(must=draw.links.must)
+
+    every: dict[str, Callable[[Draw], Array]] = {
+        PLAIN: lambda draw: fit(draw, None),
+        PROJECTED: lambda draw: fit(draw, must(draw)),
+        RAW: lambda draw: fit(draw, must(draw), refine=None),
+        LITERAL: lambda draw: fit(
+            draw, must(draw), refine=None, dimension="rank", bandwidth_scale=1.0
+        ),
+        LEARNED: lambda draw: fit(draw, draw.links, use_links="learn"),
+        LEARNED_RAW: lambda draw: fit(draw, draw.links, use_links="learn", refine=None),
+    }
+    return {name: every[name] for name in names}
+
+
+def score(method: Callable[[Draw], Array], draw: Draw) -> Score:
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on links that take many dimensions, and slow points
+        begin = time.process_time()
+        labels = method(draw)
+        cpu = time.process_time() - begin
+    counted = draw.y >= 0
+    return Score(
+        float(adjusted_rand_score(draw.y[counted], labels[counted])),
+        float(clustering_accuracy(draw.y[counted], labels[counted])),
+        len(np.unique(labels)),
+        cpu,
+    )
+
+
+def row(part: str, data: str, setting: str, name: str, scores: Sequence[Score]) -> Row:
+    ari = np.array([s.ari for s in scores])
+    cells: dict[str, Cell] = {
+        "part": part,
+        "data": data,
+        "setting": setting,
+        "method": name,
+        "ARI": round(float(ari.mean()), 3),
+        "sd": round(float(ari.std(ddof=1)), 3) if len(ari) > 1 else None,
+        "least": round(float(ari.min()), 3),
+        "perfect": f"{int((ari == 1).sum())}/{len(ari)}",
+        "paper ACC %": _printed(data, name, "result/ACC %"),
+        "ACC %": round(100 * float(np.mean([s.accuracy for s in scores])), 1),
+        "paper clusters": _printed(data, name, "found/clusters"),
+        "clusters": round(float(np.mean([s.clusters for s in scores])), 1),
+        "CPU s": round(float(np.mean([s.cpu for s in scores])), 2),
+    }
+    return Row(cells)
+
+
+def _printed(data: str, name: str, column: str) -> float | None:
+    """Look up what the paper prints; nothing for what it does not have."""
+    method = {PLAIN: "mean shift", PROJECTED: "constrained mean shift"}.get(name)
+    if method is None or data not in ("lines", "circles", "PIE"):
+        return None
+    value = float(tables.load("kernel_text").value(column, data=data, method=method))
+    return None if np.isnan(value) else value
+
+
+def compare(
+    part: str,
+    data: str,
+    setting: str,
+    draws: Sequence[Draw],
+    chosen: dict[str, Callable[[Draw], Array]],
+) -> Iterator[Row]:
+    for name, method in chosen.items():
+        yield row(part, data, setting, name, [score(method, draw) for draw in draws])
+
+
+# Parts ------------------------------------------------------------------------------------------
+
+
+def figure_3(options: Options) -> Iterator[Row]:
+    chosen = methods([PLAIN, PROJECTED, RAW, LITERAL], sigma=5.0)
+    for gap in options.pick((2.0,), (1.5, 2.0), (1.5, 1.75, 2.0)):
+        draws = [lines(seed, gap) for seed in _seeds(options)]
+        yield from compare("figure 3", "lines", f"{gap} apart", draws, chosen)
+
+
+def figure_4(options: Options) -> Iterator[Row]:
+    for layout in ("even angles", "every eighth point", "random"):
+        draws = [circles(seed, layout) for seed in _seeds(options)]
+        for sigma in options.pick((30.0,), (20.0, 30.0), (5.0, 20.0, 30.0)):
+            for k in options.pick((20,), (20,), (10, 15, 20)):
+                names = [PLAIN, PROJECTED, RAW, LITERAL] if layout == "even angles" else [PROJECTED]
+                chosen = methods(names, sigma=sigma, n_neighbors=k)
+                setting = f"{layout}, sigma {sigma:g}, k {k}"
+                yield from compare("figure 4", "circles", setting, draws, chosen)
+
+
+def figure_6(options: Options) -> Iterator[Row]:
+    """Take three mean pair distances as the width."""
+    lights = {0: "room dark", 1: "room lit"}
+    for light, words in lights.items():
+        draws = [faces(seed, light, 0, "random") for seed in _seeds(options, most=10)]
+        yield from _faces(f"{words}, no links", draws, [PLAIN])
+        for n_links in options.pick((4,), (2, 4), (2, 4)):
+            for layout in ("far lights", "chain", "near lights", "random"):
+                draws = [faces(seed, light, n_links, layout) for seed in _seeds(options, most=10)]
+                setting = f"{words}, {n_links} links a subject, {layout}"
+                yield from _faces(setting, draws, [PROJECTED])
+
+
+def _faces(setting: str, draws: Sequence[Draw], names: Sequence[str]) -> Iterator[Row]:
+    def wide(name: str) -> Callable[[Draw], Array]:
+        return lambda draw: methods([name], sigma=3 * pair_mean(draw.X))[name](draw)
+
+    yield from compare("figure 6", "PIE", setting, draws, {name: wide(name) for name in names})
+
+
+def figures_8_and_9(options: Options) -> Iterator[Row]:
+    """Four classes of Caltech-101 in place of Caltech-4, and chi2 of texture histograms."""
+    for n_links in options.pick((0, 2), (0, 1, 3, 5, 10), (0, 1, 2, 3, 5, 7, 10)):
+        draws = [histograms(seed, n_links) for seed in _seeds(options, most=10)]
+        names = [PROJECTED, RAW, LEARNED, LEARNED_RAW] if n_links else [PLAIN]
+        setting = f"{n_links} links a class"
+        chosen = methods(names, kernel="chi2")
+        yield from compare("figures 8, 9", "Caltech-101, 4 classes", setting, draws, chosen)
+
+
+def links_curve(options: Options) -> Iterator[Row]:
+    for name in CURVE_DATA[: options.pick(1, 4, 4)]:
+        for n_links in options.pick((0, 3), (0, 3, 10), (0, 1, 3, 5, 10)):
+            draws = [table_rows(name, seed, n_links) for seed in _seeds(options, most=10)]
+            chosen = methods([PROJECTED, RAW, LEARNED, LEARNED_RAW] if n_links else [PLAIN])
+            yield from compare("links", name, f"{n_links} links a class", draws, chosen)
+
+
+def speed(options: Options) -> Iterator[Row]:
+    """Against the alpha vectors of the paper's figure 2, in one run; then larger sizes."""
+    from tests.reference import kernel_mean_shift as literal
+
+    n = options.pick(120, 996, 996)
+    X, y = datasets.make_lines(n // 6, random_state=options.seed)
+    k = n // 12
+    rows = [np.flatnonzero(y == 2 * o) for o in range(3)]
+    links = Links(must=[(r[3], r[-4]) for r in rows])
+    model = KernelMeanShift(sigma=5.0, n_neighbors=k, refine=None, n_jobs=1).fit(X, links=links)
+
+    def alpha() -> Array:
+        labels, _, _ = literal.kernel_mean_shift(
+            Kernel("gaussian", sigma=5.0)(X),
+            links.must,
+            k,
+            dimension=model.dimension_,
+            scale=model.bandwidth_scale_,
+        )
+        return labels
+
+    def ours() -> Array:
+        return model.fit(X, links=links).labels_
+
+    with threadpool_limits(1):
+        times, labels = interleave({"literal": alpha, "ours": ours}, options.repeats)
+    yield Row(
+        {
+            "part": "speed",
+            "data": f"lines, n = {n:,}",
+            "setting": f"rank {model.rank_}, {model.n_iter_} steps",
+            "method": "exact, one thread",
+            "literal CPU s": round(min(times["literal"].cpu), 2),
+            "CPU s": round(min(times["ours"].cpu), 3),
+            "ratio": round(min(times["literal"].cpu) / min(times["ours"].cpu), 1),
+            "same labels": float(adjusted_rand_score(*labels.values())) == 1.0,
+        },
+        raw=times,
+    )
+    for n in options.pick((), (1998,), (1998, 3996)):
+        yield _timed("lines", *_many_lines(n), {"sigma": 5.0, "n_neighbors": n // 12})
+    if options.size != "tiny":
+        data = _load("usps_9298")
+        rows_2000 = np.random.default_rng(options.seed).choice(len(data.y), 2000, replace=False)
+        for k in (20, 100):
+            yield _timed(f"USPS, k {k}", data.X[rows_2000], None, {"n_neighbors": k})
+    for n in options.pick((), (20_004,), (20_004, 100_002)):
+        parameters = {"sigma": 5.0, "n_neighbors": 300, "n_landmarks": 500, "random_state": 0}
+        yield _timed("lines, 500 landmarks", *_many_lines(n), parameters)
+
+
+def _many_lines(n: int) -> tuple[Array, Links]:
+    X, y = datasets.make_lines(n // 6, random_state=0)
+    rows = [np.flatnonzero(y == 2 * o) for o in range(3)]
+    return X, Links(must=[(r[3], r[-4]) for r in rows])
+
+
+def _timed(name: str, X: Array, links: Links | None, parameters: dict[str, Any]) -> Row:
+    """One fit on all cores; memory is the largest of the process so far."""
+    model = KernelMeanShift(**parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        times, _ = interleave({"ours": lambda: model.fit(X, links=links)}, 1)
+    return Row(
+        {
+            "part": "speed",
+            "data": f"{name}, n = {len(X):,}",
+            "setting": f"rank {model.rank_}, {model.n_iter_} steps",
+            "method": "all threads",
+            "clusters": model.n_clusters_,
+            "CPU s": round(times["ours"].cpu[0], 2),
+            "wall s": round(times["ours"].wall[0], 2),
+            "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        },
+        raw=times,
+    )
+
+
+def _seeds(options: Options, most: int = 20) -> list[int]:
+    repeats = options.pick(1, min(options.repeats, 3), min(max(options.repeats, 20), most))
+    return [options.seed + i for i in range(repeats)]
+
+
+PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
+    "lines": figure_3,
+    "circles": figure_4,
+    "faces": figure_6,
+    "histograms": figures_8_and_9,
+    "links": links_curve,
+    "speed": speed,
+}
+
+
+def run(options: Options) -> Iterator[Row]:
+    wanted = os.environ.get("LINKSHIFT_KERNEL_PARTS")
+    names = wanted.split(",") if wanted else options.pick(["lines", "speed"], *[list(PARTS)] * 2)
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        raise ValueError(
+            f"LINKSHIFT_KERNEL_PARTS names {unknown[0]!r}; parts are {', '.join(PARTS)}"
+        )
+    for name in names:
+        yield from PARTS[name](options)

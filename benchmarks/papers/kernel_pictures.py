@@ -1,0 +1,131 @@
+"""Pictures after figures 3, 4, 6, 8 and 9 of Tuzel et al. (2009), as far as the data allow.
+
+``python -m benchmarks.papers.kernel_pictures [--out docs/images]``. Needs matplotlib. The faces and
+the histograms need their data sets (``linkshift.datasets``); without them their pictures are left
+out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.papers import kernel_ms
+from linkshift import KernelMeanShift, Links, datasets
+from linkshift.bandwidth import pair_mean
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+Array = NDArray[Any]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("docs/images"))
+    out = parser.parse_args(arguments).out
+    out.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")  # points without links can be slow to arrive
+    here = datasets.available()
+    synthetic(out / "kernel_lines_and_circles.png")
+    if here["face_pie_pose27"]:
+        draw = kernel_ms.faces(0, 0, 4, "far lights")
+        distances(out / "kernel_faces.png", draw, sigma=3 * pair_mean(draw.X))
+    if here["mv_caltech101_20_recomputed"]:
+        distances(out / "kernel_histograms.png", kernel_ms.histograms(0, 10), kernel="chi2")
+        curve(out / "kernel_links_curve.png")
+    return 0
+
+
+def synthetic(path: Path) -> None:
+    """Lines and circles: the data and the linked points, without links, with links."""
+    figure, axes = plt.subplots(2, 3, figsize=(9.6, 6.4))
+    for line, (draw, sigma) in zip(
+        axes,
+        ((kernel_ms.lines(0, 1.5), 5.0), (kernel_ms.circles(0, "even angles"), 30.0)),
+        strict=True,
+    ):
+        model = KernelMeanShift(sigma=sigma)
+        plain, linked = model.fit(draw.X).labels_, model.fit(draw.X, links=draw.links).labels_
+        for axis, labels, words in zip(
+            line,
+            (None, plain, linked),
+            ("data and linked points", "no links", "must-links"),
+            strict=True,
+        ):
+            colours = "0.5" if labels is None else plt.get_cmap("tab20")(labels % 20)
+            axis.scatter(*draw.X.T, s=8, c=colours)
+            if labels is None:
+                ends = np.unique(draw.links.must)
+                axis.scatter(*draw.X[ends].T, s=60, c="crimson", marker="x")
+            else:
+                words += f": {labels.max() + 1} clusters"
+            axis.set_title(words, fontsize=10)
+            axis.set_aspect("equal")
+            axis.axis("off")
+    _save(figure, path)
+
+
+def distances(path: Path, draw: kernel_ms.Draw, **parameters: Any) -> None:
+    """Distances between rows, class by class: points and modes, without and with links."""
+    order = np.argsort(draw.y, kind="stable")
+    figure, axes = plt.subplots(1, 4, figsize=(12, 3.4))
+    for pair, links, words in (
+        (axes[:2], None, "no links"),
+        (axes[2:], Links(must=draw.links.must), f"{len(draw.links.must)} must-links"),
+    ):
+        model = KernelMeanShift(**parameters).fit(draw.X, links=links)
+        for axis, points, what in zip(
+            pair, (model.embedding_, model.shifted_), ("points", "modes"), strict=True
+        ):
+            axis.imshow(_distances(points[order]), cmap="gray", interpolation="nearest")
+            axis.set_title(f"{what}, {words}", fontsize=10)
+            axis.set_xticks([])
+            axis.set_yticks([])
+    _save(figure, path)
+
+
+def _distances(points: Array) -> Array:
+    return np.linalg.norm(points[:, None] - points, axis=2)
+
+
+def curve(path: Path, repeats: int = 5) -> None:
+    """Clustering error against the number of links, as in figure 9."""
+    counts = (0, 1, 2, 3, 5, 7, 10)
+    chosen = kernel_ms.methods([kernel_ms.PROJECTED, kernel_ms.LEARNED], kernel="chi2")
+    figure, axis = plt.subplots(figsize=(5, 3.6))
+    for name, method in chosen.items():
+        errors = [
+            np.mean(
+                [
+                    1.0 - kernel_ms.score(method, kernel_ms.histograms(seed, n)).accuracy
+                    for seed in range(repeats)
+                ]
+            )
+            for n in counts
+        ]
+        axis.plot(counts, errors, marker="o", label=name)
+    axis.set_xlabel("links a class (learned: of each kind)")
+    axis.set_ylabel("clustering error")
+    axis.set_ylim(0)
+    axis.legend(frameon=False)
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    print(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
