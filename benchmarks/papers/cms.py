@@ -303,10 +303,7 @@ def table_4(options: Options) -> Iterator[Row]:
     table = tables.load("cms_4")
     for record in table.records():
         scale = 0.5 if record["scaling"] else NO_SCALE
-        given = [
-            draw if record["cannot_links"] else draw._replace(links=Links())
-            for draw in draws
-        ]
+        given = [draw if record["cannot_links"] else draw._replace(links=Links()) for draw in draws]
         tried = {
             q: [score(_ablation(scale, q), draw) for draw in given]
             for q in ((None,) if record["growing_bandwidth"] else QUANTILES)
