@@ -49,6 +49,7 @@ _AUTO_LANDMARKS = 500
 # where 1.2 to 1.35 and 0.7 to 0.75 serve.
 _AUTO_SCALE = 1.3
 _LEAST_SCALE = 0.72
+_LEARNED_DIMENSION = 1.0
 _MERGE = 1e-2  # ends within this many median bandwidths are one mode
 _LARGE = 2e8  # starts x points x columns: from here on paths that meet go on as one
 _COINCIDENT = 1e-6  # bandwidths below this share of the data's radius are rounding
@@ -105,11 +106,13 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         Gaussian of bandwidth h smooths as a ball of radius :math:`h \sqrt{D + 2}`: with c = 1,
         neighbourhoods in many dimensions hold all data. Below the least value a point outweighs
         its k neighbours together, and every point becomes its own cluster.
-    dimension : float, "effective" or "rank", default="effective"
+    dimension : float, "effective" or "rank", default=None
         The d of :math:`h^{d+2}`. "effective" is the participation ratio of the eigenvalues of
         the kernel matrix, :math:`(\sum \lambda)^2 / \sum \lambda^2`, mostly 1 to 3; "rank" its
         numerical rank, as in the paper. With the rank, which is often in the hundreds, the few
-        points of the least bandwidth outweigh all others and take everything.
+        points of the least bandwidth outweigh all others and take everything. ``None`` is
+        "effective" for projection and 1 for a learned kernel, where links bring some rows very
+        close together: on WDBC more links made results worse until d was this small.
     use_links : {"project", "learn"}, default="project"
         How links shape the space. Projection takes certain must-links only; others raise.
     learn_params : dict, default=None
@@ -216,6 +219,7 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         "dimension": [
             Interval(Real, 0, None, closed="left"),
             StrOptions({"effective", "rank"}),
+            None,
         ],
         "use_links": [StrOptions({"project", "learn"})],
         "learn_params": [dict, None],
@@ -240,7 +244,7 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         kernel_params: dict[str, Any] | None = None,
         n_neighbors: int = 20,
         bandwidth_scale: float | Literal["auto"] = "auto",
-        dimension: float | Literal["effective", "rank"] = "effective",
+        dimension: float | Literal["effective", "rank"] | None = None,
         use_links: Literal["project", "learn"] = "project",
         learn_params: dict[str, Any] | None = None,
         refine: Literal["links"] | None = "links",
@@ -371,7 +375,11 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         self.rank_ = int((eigenvalues > 0).sum())
         self.effective_dimension_ = participation_ratio(eigenvalues)
         named = {"effective": self.effective_dimension_, "rank": float(self.rank_)}
-        self.dimension_ = float(named.get(self.dimension, self.dimension))  # type: ignore[arg-type]
+        dimension = self.dimension
+        if dimension is None:
+            learned = self.use_links == "learn" and len(links) > 0
+            dimension = _LEARNED_DIMENSION if learned else "effective"
+        self.dimension_ = float(named[dimension] if isinstance(dimension, str) else dimension)
         # Learning stretches the directions between clusters, which says nothing of their inside.
         self.bandwidth_scale_ = self._scale(coordinates if self.use_links == "learn" else points)
 
