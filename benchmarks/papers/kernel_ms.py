@@ -298,18 +298,34 @@ def links_curve(options: Options) -> Iterator[Row]:
 
 def speed(options: Options) -> Iterator[Row]:
     """Against the alpha vectors of the paper's figure 2, in one run; then larger sizes."""
+    n = options.pick(120, 996, 996)
+    yield _against_alpha(options, f"lines, n = {n}", *_many_lines(n), {"sigma": 5.0}, n // 12)
+    if options.size == "full":
+        X = _load("usps_9298").X[:1000].astype(np.float64)
+        parameters = {"sigma": pair_mean(X)}
+        yield _against_alpha(options, "USPS, n = 1,000", X, Links(), parameters, 80)
+    for n in options.pick((), (1998,), (1998, 3996)):
+        yield _timed("lines", *_many_lines(n), {"sigma": 5.0, "n_neighbors": n // 12})
+    if options.size != "tiny":
+        data = _load("usps_9298")
+        rows_2000 = np.random.default_rng(options.seed).choice(len(data.y), 2000, replace=False)
+        for k in (20, 100):
+            yield _timed(f"USPS, k {k}", data.X[rows_2000], None, {"n_neighbors": k})
+    for n in options.pick((), (20_004,), (20_004, 100_002)):
+        parameters = {"sigma": 5.0, "n_neighbors": 300, "n_landmarks": 500, "random_state": 0}
+        yield _timed("lines, 500 landmarks", *_many_lines(n), parameters)
+
+
+def _against_alpha(
+    options: Options, name: str, X: Array, links: Links, parameters: dict[str, Any], k: int
+) -> Row:
     from tests.reference import kernel_mean_shift as literal
 
-    n = options.pick(120, 996, 996)
-    X, y = datasets.make_lines(n // 6, random_state=options.seed)
-    k = n // 12
-    rows = [np.flatnonzero(y == 2 * o) for o in range(3)]
-    links = Links(must=[(r[3], r[-4]) for r in rows])
-    model = KernelMeanShift(sigma=5.0, n_neighbors=k, refine=None, n_jobs=1).fit(X, links=links)
+    model = KernelMeanShift(**parameters, n_neighbors=k, refine=None, n_jobs=1).fit(X, links=links)
 
     def alpha() -> Array:
         labels, _, _ = literal.kernel_mean_shift(
-            Kernel("gaussian", sigma=5.0)(X),
+            Kernel("gaussian", **parameters)(X),
             links.must,
             k,
             dimension=model.dimension_,
@@ -322,10 +338,10 @@ def speed(options: Options) -> Iterator[Row]:
 
     with threadpool_limits(1):
         times, labels = interleave({"literal": alpha, "ours": ours}, options.repeats)
-    yield Row(
+    return Row(
         {
             "part": "speed",
-            "data": f"lines, n = {n:,}",
+            "data": name,
             "setting": f"rank {model.rank_}, {model.n_iter_} steps",
             "method": "exact, one thread",
             "literal CPU s": round(min(times["literal"].cpu), 2),
@@ -335,16 +351,6 @@ def speed(options: Options) -> Iterator[Row]:
         },
         raw=times,
     )
-    for n in options.pick((), (1998,), (1998, 3996)):
-        yield _timed("lines", *_many_lines(n), {"sigma": 5.0, "n_neighbors": n // 12})
-    if options.size != "tiny":
-        data = _load("usps_9298")
-        rows_2000 = np.random.default_rng(options.seed).choice(len(data.y), 2000, replace=False)
-        for k in (20, 100):
-            yield _timed(f"USPS, k {k}", data.X[rows_2000], None, {"n_neighbors": k})
-    for n in options.pick((), (20_004,), (20_004, 100_002)):
-        parameters = {"sigma": 5.0, "n_neighbors": 300, "n_landmarks": 500, "random_state": 0}
-        yield _timed("lines, 500 landmarks", *_many_lines(n), parameters)
 
 
 def _many_lines(n: int) -> tuple[Array, Links]:

@@ -9,6 +9,8 @@ from linkshift import Links
 from linkshift.bandwidth import pair_mean
 from linkshift.spaces.kernel import (
     Kernel,
+    _eigen,
+    _factor,
     kernel_space,
     participation_ratio,
     principal_axes,
@@ -88,6 +90,26 @@ def test_a_precomputed_kernel_is_the_kernel():
     given, same = kernel_space(kernel(X), Kernel("precomputed"))
     assert_allclose(same, Z, atol=1e-12)
     assert_allclose(given.transform(kernel(NEW, X)), space.transform(NEW), atol=1e-9)
+
+
+@pytest.mark.parametrize("sigma", [2.0, 20.0, 30.0])
+def test_both_ways_to_factor_agree(sigma):
+    gram = Kernel("gaussian", sigma=sigma)(X[:, :2] * 10)
+    values, Z = _factor(gram)
+    expected, same = _eigen(gram)
+    assert Z.shape[1] < 30 or sigma == 2.0  # of small rank: by Cholesky
+    assert abs(len(values) - len(expected)) <= 1  # one may stand on the very cut-off
+    k = min(len(values), len(expected)) - 1
+    assert_allclose(values[:k], expected[:k], rtol=0.01)
+    assert_allclose(Z @ Z.T, gram, atol=1e-12)
+    assert_allclose(same @ same.T, gram, atol=1e-12)
+
+
+def test_what_cholesky_leaves_out_is_looked_at():
+    # Of rank two with eigenvalues of both signs: the pivots see only the positive one.
+    a, b = np.eye(12)[:2]
+    with pytest.raises(ValueError, match="positive semi-definite"):
+        _factor(2.0 * np.outer(a, a) - np.outer(b, b))
 
 
 def test_axes_are_sorted_and_uncorrelated():
