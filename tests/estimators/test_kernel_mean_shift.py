@@ -392,8 +392,49 @@ def test_learning_without_links_is_the_plain_kernel():
 
 def test_certain_must_links_hold_after_learning_and_refinement():
     links = Links(must=[(0, 1), (5, 9)], cannot=[(0, 5)])
-    model = KernelMeanShift(use_links="learn").fit(BLOBS, links=links)
+    with pytest.warns(UserWarning, match="1 of 1 cannot-links"):
+        model = KernelMeanShift(use_links="learn").fit(BLOBS, links=links)
     assert model.link_report_.must_share == 1.0
+
+
+def test_bandwidths_weigh_with_d_one_after_learning_only():
+    links = blob_links()
+    learned = KernelMeanShift(use_links="learn").fit(BLOBS, links=links)
+    assert learned.dimension_ == 1.0
+    for model in (
+        KernelMeanShift(use_links="learn").fit(BLOBS),
+        KernelMeanShift().fit(BLOBS, links=Links(must=[(0, 1)])),
+        KernelMeanShift(use_links="learn", dimension="effective").fit(BLOBS, links=links),
+    ):
+        assert model.dimension_ == model.effective_dimension_ != 1.0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"bandwidth_scale": 5.0}, r"0 of 1 must-links and 1 of 1 cannot-links.*below 5 .*apart\."),
+        ({"bandwidth_scale": 5.0, "refine": None}, "below 5 .*refine='links' settles"),
+        ({"bandwidth_scale": 0.05, "refine": None}, r"1 of 1 must-links and 0 of 1.*above 0.05"),
+    ],
+)
+def test_links_that_do_not_hold_are_told(parameters, words):
+    rows = [np.flatnonzero(c == BLOB) for c in range(2)]
+    links = Links(must=[(rows[0][0], rows[0][1])], cannot=[(rows[0][2], rows[1][0])])
+    model = KernelMeanShift(use_links="learn", learn_params={"gamma": 1e-6}, **parameters)
+    with pytest.warns(UserWarning, match=words):
+        model.fit(BLOBS, links=links)
+    assert model.link_report_.share < 1.0
+
+
+def test_a_width_from_links_brings_must_links_near_and_puts_cannot_links_far():
+    # Classes of radius one, ten apart, and a far outlier that spoils the mean pair distance.
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30)
+    X = np.vstack([rng.normal(size=(60, 2)) + 10.0 * y[:, None], [[2000.0, 0.0]]])
+    links = Links.sample(y, 20, random_state=0)
+    wide = KernelMeanShift(use_links="learn").fit(X, links=links)
+    fitting = KernelMeanShift(use_links="learn", sigma="links").fit(X, links=links)
+    assert 1.0 < fitting.sigma_ < 20.0 < wide.sigma_
 
 
 def test_learn_params_reach_the_learner():
@@ -583,7 +624,9 @@ def test_links_have_an_effect_or_raise(use_links, kind, d):
         with pytest.raises(ValueError, match="use_links='learn'"):
             model.fit(X, links=KINDS[kind])
         return
-    moved = model.fit(X, links=KINDS[kind]).embedding_
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*do not hold")
+        moved = model.fit(X, links=KINDS[kind]).embedding_
     assert np.abs(np.linalg.norm(moved[:, None] - moved, axis=2) - far).max() > 1e-3
 
 

@@ -28,7 +28,7 @@ def test_groups_are_those_of_the_plain_loop(n, d):
     np.testing.assert_array_equal(group_close(positions, 0.31), literal_groups(positions, 0.31))
 
 
-@pytest.mark.parametrize("d", [2, 80])
+@pytest.mark.parametrize("d", [2, 80, 150])  # 150 columns of 200 points: by inner products
 def test_ends_are_those_of_climbing_alone(d):
     X, _ = make_blobs(200, d, centers=4, random_state=d)
     h = np.random.default_rng(0).uniform(0.8, 1.2, size=200) * 0.6 * np.sqrt(d)
@@ -41,6 +41,18 @@ def test_ends_are_those_of_climbing_alone(d):
     assert len(np.unique(company.ends, axis=0)) < 100
 
 
+def test_far_rows_keep_to_themselves_among_inner_products():
+    # Weights of all other points underflow in float32, and the start's own is the least of all.
+    X = np.random.default_rng(0).normal(size=(70, 100)) * 0.01
+    X[0, 0] = 1.0
+    h = np.full(70, 0.05)
+    h[0] = 0.09
+    ascent = climb_together(X, h, GAUSSIAN, X, dimension=100.0, radius=1e-4, max_iter=1000)
+    alone = ascend(build_density(X, h, GAUSSIAN, dimension=100.0), X, tol=1e-5, max_iter=1000)
+    np.testing.assert_allclose(ascent.ends, alone.ends, atol=2e-4)
+    assert np.linalg.norm(ascent.ends[0] - X[0]) < 1e-3
+
+
 def test_out_of_steps():
     X = np.random.default_rng(1).normal(size=(50, 2))
     ascent = climb_together(
@@ -50,9 +62,10 @@ def test_out_of_steps():
     assert ascent.n_iter <= 4
 
 
-def test_any_number_of_threads_and_progress():
-    X, _ = make_blobs(300, 70, centers=3, random_state=0)
-    h = np.full(300, 5.0)
+@pytest.mark.parametrize("d", [70, 200])
+def test_any_number_of_threads_and_progress(d):
+    X, _ = make_blobs(300, d, centers=3, random_state=0)
+    h = np.full(300, 5.0 * np.sqrt(d / 70))
     seen = []
     one = climb_together(X, h, GAUSSIAN, X, dimension=2.0, radius=0.05)
     two = climb_together(

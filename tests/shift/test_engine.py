@@ -11,7 +11,7 @@ from tests.reference.problems import PROFILES, make_problem, problems
 
 from linkshift.profiles import Profile
 from linkshift.shift.density import build_density
-from linkshift.shift.engine import ascend, blur, first_of_equal_rows
+from linkshift.shift.engine import _multipliers, ascend, blur, first_of_equal_rows
 
 DTYPES = [np.float32, np.float64]
 every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)
@@ -342,15 +342,19 @@ def test_minus_nought_is_nought():
 
 
 def test_rows_that_only_share_a_hash_stay_apart():
-    # The hash stirs one column after the other, so a second column can undo the first.
-    def stir(key):
-        key = key * np.uint64(0x9E3779B97F4A7C15)
-        return key ^ (key >> np.uint64(29))
+    # The hash is a sum of products: a second column can make up for the first.
+    def fold(words):
+        return words ^ (words >> np.uint64(32))
 
+    a, b = _multipliers(2)
+    inverse = np.uint64(pow(int(b), -1, 1 << 64))
     bits = np.array([[1.0, 2.0]]).view(np.uint64)
     first = np.linspace(3.0, 4.0, 100).view(np.uint64)
     with np.errstate(over="ignore"):
-        second = stir(bits[0, 0]) ^ bits[0, 1] ^ stir(first)
+        wanted = fold(bits) @ np.array([a, b])
+        second = fold((wanted - fold(first) * a) * inverse)
+        both = np.column_stack([first, second])
+        np.testing.assert_array_equal(fold(both) @ np.array([a, b]), np.repeat(wanted, 100))
     rows = np.concatenate([bits, np.column_stack([first, second])]).view(np.float64)
     rows = rows[np.isfinite(rows).all(axis=1)]
     assert len(rows) > 50

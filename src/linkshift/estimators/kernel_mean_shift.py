@@ -51,7 +51,7 @@ _AUTO_SCALE = 1.3
 _LEAST_SCALE = 0.72
 _LEARNED_DIMENSION = 1.0
 _MERGE = 1e-2  # ends within this many median bandwidths are one mode
-_LARGE = 2e8  # starts x points x columns: from here on paths that meet go on as one
+_LARGE = 2e7  # starts x points x columns: from here on paths that meet go on as one
 _COINCIDENT = 1e-6  # bandwidths below this share of the data's radius are rounding
 
 
@@ -148,7 +148,7 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters.
     link_report_ : LinkReport
-        Which links hold.
+        Which links hold. A learned kernel may break some, and a warning says how many.
     embedding_ : ndarray of shape (n_samples, rank_)
         Points in the space that links have shaped, along its principal axes.
     shifted_ : ndarray of shape (n_samples, rank_)
@@ -512,6 +512,27 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         self.labels_ = labels.astype(np.int64)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.link_report_ = link_satisfaction(self.labels_, links)
+        self._tell_of_broken_links()
+
+    def _tell_of_broken_links(self) -> None:
+        """Warn of links that do not hold, which the slack of a learned kernel allows."""
+        report = self.link_report_
+        must, cannot = len(report.violated_must), len(report.violated_cannot)
+        if not must + cannot:
+            return
+        remedy = (
+            f"A bandwidth_scale below {self.bandwidth_scale_:.2g} keeps more clusters apart"
+            if cannot
+            else f"A bandwidth_scale above {self.bandwidth_scale_:.2g} joins more"
+        )
+        if self.refine is None:
+            remedy += ", and refine='links' settles most"
+        warnings.warn(
+            f"{must} of {report.n_must} must-links and {cannot} of {report.n_cannot} cannot-links "
+            f"do not hold in the {self.n_clusters_} clusters found; link_report_ has the pairs. "
+            f"{remedy}.",
+            stacklevel=4,
+        )
 
     @property
     def shifted_(self) -> Array:

@@ -322,9 +322,12 @@ def _libraries() -> ThreadpoolController:
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
     with _libraries().limit(limits=1, user_api="blas"):
         yield
+
+
+_one_blas_thread = one_blas_thread
 
 
 def _sums(density: Density, terms: _Terms, starts: Array, pool: threads) -> tuple[Array, Array]:
@@ -398,7 +401,7 @@ def _sums_by_products(
         sums[first : first + used] = block_sums[:used]
         total[first : first + used] = block_total[:used]
 
-    with _one_blas_thread():
+    with one_blas_thread():
         pool.map(task, range(0, m, _GEMM_STARTS))
 
 

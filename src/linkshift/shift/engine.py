@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -149,20 +150,24 @@ def _find(leader: Array) -> Array:
 def first_of_equal_rows(rows: Array) -> Array:
     """For each row, the index of the first row equal to it.
 
-    Rows are grouped by a 64-bit hash of their bits; a row that only shares the hash keeps
+    Rows are grouped by a 64-bit hash of their bits (a sum of products, modulo 2^64); a row that only shares the hash keeps
     to itself, which is right, if not the shortest answer.
     """
     rows = np.ascontiguousarray(rows) + 0.0  # -0.0 and 0.0 are the same place
     words = rows.view(np.uint64 if rows.dtype == np.float64 else np.uint32).astype(np.uint64)
-    key = np.zeros(rows.shape[0], dtype=np.uint64)
-    for column in words.T:  # multiply, fold, add: each column stirs all bits
-        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
+    words ^= words >> np.uint64(32)  # round numbers have noughts in their low bits
+    key = words @ _multipliers(rows.shape[1])
     _, index, inverse = np.unique(key, return_index=True, return_inverse=True)
     first = index[inverse]
     collided = np.flatnonzero((rows[first] != rows).any(axis=1))
     first[collided] = collided
     return first
+
+
+@cache
+def _multipliers(d: int) -> Array:
+    """Return one odd 64-bit number for each column, always the same ones."""
+    return np.random.default_rng(0).integers(1 << 63, size=d, dtype=np.uint64) * 2 + 1
 
 
 def _paths(density: Density, history: list[Array], order: Array) -> list[Array]:
