@@ -469,6 +469,24 @@ def test_landmarks_and_a_part_of_the_rows_find_the_same_lines():
     np.testing.assert_array_equal(again.labels_, model.labels_)
 
 
+def test_links_between_rows_that_were_not_shifted_hold_after_refinement():
+    # Two overlapping groups; links on rows outside of the part that makes up the density.
+    X, y = make_blobs(900, 2, centers=[[0, 0], [3.5, 0]], random_state=0)
+    parameters = {"max_points": 200, "random_state": 0, "use_links": "learn"}
+    part = KernelMeanShift(**parameters).fit(X).points_
+    left = [np.setdiff1d(np.flatnonzero(y == c), part)[:6] for c in range(2)]
+    links = Links(
+        must=[(rows[0], other) for rows in left for other in rows[1:]],
+        cannot=[(left[0][0], left[1][0])],
+    )
+    model = KernelMeanShift(**parameters).fit(X, links=links)
+    np.testing.assert_array_equal(model.points_, part)
+    assert model.link_report_.share == 1.0
+    assert model.n_clusters_ == len(np.unique(model.labels_)) == 2
+    assert adjusted_rand_score(y, model.labels_) > 0.6
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
 def test_auto_landmarks_come_with_many_rows(monkeypatch):
     monkeypatch.setattr("linkshift.estimators.kernel_mean_shift._EXACT_ROWS", 100)
     monkeypatch.setattr("linkshift.estimators.kernel_mean_shift._AUTO_LANDMARKS", 40)

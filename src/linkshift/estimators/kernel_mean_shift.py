@@ -508,11 +508,22 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
             labels = labels[self._nearest_point]
         self._basin = labels
         if self.refine == "links" and len(links):
-            labels = refine(self.embedding_, labels, links)
+            labels = self._refined(labels, links)
         self.labels_ = labels.astype(np.int64)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.link_report_ = link_satisfaction(self.labels_, links)
         self._tell_of_broken_links()
+
+    def _refined(self, labels: Array, links: Links) -> Array:
+        """Refine the rows that were shifted and the linked ones; others go as their nearest."""
+        if self._nearest_point is None:
+            return refine(self.embedding_, labels, links)
+        rows = np.union1d(self.points_, np.concatenate([links.must, links.cannot]))
+        labels = labels.copy()
+        labels[rows] = refine(self.embedding_[rows], labels[rows], links.take(rows))
+        others = np.setdiff1d(np.arange(labels.shape[0]), rows)
+        labels[others] = labels[self.points_[self._nearest_point[others]]]
+        return np.unique(labels, return_inverse=True)[1]
 
     def _tell_of_broken_links(self) -> None:
         """Warn of links that do not hold, which the slack of a learned kernel allows."""

@@ -327,9 +327,6 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-_one_blas_thread = one_blas_thread
-
-
 def _sums(density: Density, terms: _Terms, starts: Array, pool: threads) -> tuple[Array, Array]:
     """Sum of weighted points and of weights for each start (working coordinates)."""
     m, d = starts.shape

@@ -150,8 +150,8 @@ def _find(leader: Array) -> Array:
 def first_of_equal_rows(rows: Array) -> Array:
     """For each row, the index of the first row equal to it.
 
-    Rows are grouped by a 64-bit hash of their bits (a sum of products, modulo 2^64); a row that only shares the hash keeps
-    to itself, which is right, if not the shortest answer.
+    Rows are grouped by a 64-bit hash of their bits (a sum of products, modulo 2^64); a row that
+    only shares the hash keeps to itself, which is right, if not the shortest answer.
     """
     rows = np.ascontiguousarray(rows) + 0.0  # -0.0 and 0.0 are the same place
     words = rows.view(np.uint64 if rows.dtype == np.float64 else np.uint32).astype(np.uint64)
