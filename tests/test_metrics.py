@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkshift.metrics import clustering_accuracy, link_satisfaction, n_clusters
+from linkshift.metrics import (
+    clustering_accuracy,
+    labelled_score,
+    link_satisfaction,
+    n_clusters,
+    name_clusters,
+)
 
 
 def make_links(must=(), cannot=(), must_confidence=None, cannot_confidence=None):
@@ -211,3 +217,64 @@ def test_link_outside_names_the_pair(pair, kind):
 def test_import_leaves_matplotlib_alone(module):
     code = f"import sys, linkshift.{module}; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# Clusters named by labelled members
+
+
+def named_literally(clusters, known):
+    named = []
+    for cluster in clusters:
+        votes = [k for c, k in zip(clusters, known, strict=True) if c == cluster != -1 and k != -1]
+        ranked = sorted(set(votes), key=lambda k: (-votes.count(k), k))
+        named.append(ranked[0] if ranked else -1)
+    return named
+
+
+@given(
+    st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 3)), min_size=1, max_size=30),
+)
+def test_clusters_are_named_by_most_of_their_labelled_members(rows):
+    clusters, known = (list(column) for column in zip(*rows, strict=True))
+    np.testing.assert_array_equal(name_clusters(clusters, known), named_literally(clusters, known))
+
+
+@pytest.mark.parametrize(
+    ("clusters", "known", "words"),
+    [
+        ([0, 1], [0], "2 labels"),
+        ([0, 1], ["a", "b"], "whole numbers"),
+        ([0, 1], [0.0, np.nan], "whole numbers"),
+    ],
+)
+def test_naming_refuses_what_it_cannot_read(clusters, known, words):
+    with pytest.raises(ValueError, match=words):
+        name_clusters(clusters, known)
+
+
+def test_only_hidden_rows_are_scored():
+    y = np.array(["a", "a", "a", "b", "b", "b", "b"])
+    clusters = np.array([0, 0, 1, 1, 1, 2, 3])
+    labelled = np.array([1, 0, 0, 1, 0, 1, 0], dtype=bool)
+    score = labelled_score(y, clusters, labelled)
+    # Hidden: a in cluster 0 (a), a in 1 (b), b in 1 (b), b in 3, where nobody is labelled.
+    assert score.error == 0.5
+    assert score.n_clusters == 4
+    assert score.ari < 1.0
+    assert labelled_score(y, clusters, ~labelled).n_clusters == 4
+
+
+def test_a_class_in_two_clusters_is_no_error_but_costs_the_raw_index():
+    y = np.repeat([0, 1], 20)
+    clusters = np.concatenate([np.zeros(20, int), np.repeat([1, 2], 10)])
+    score = labelled_score(y, clusters, np.arange(40) % 2 == 0)
+    assert score.error == 0.0
+    assert score.labelled_ari == 1.0
+    assert score.ari < 1.0
+
+
+def test_nothing_left_to_score_raises():
+    with pytest.raises(ValueError, match="none left"):
+        labelled_score([0, 1], [0, 1], [True, True])
+    with pytest.raises(ValueError, match="labelled 1"):
+        labelled_score([0, 1], [0, 1], [True])

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
     from linkshift.estimators.kernel_mean_shift import KernelMeanShift
     from linkshift.estimators.mean_shift import MeanShift
+    from linkshift.estimators.metric_mean_shift import MetricMeanShift
     from linkshift.links import Closure, ConflictError, Conflicts, Links
+    from linkshift.metric_learning import SCML
     from linkshift.refinement import refine
 
 __version__ = "0.1.0.dev0"
@@ -25,6 +27,8 @@ _ROOMS = {
     "KernelMeanShift": "linkshift.estimators.kernel_mean_shift",
     "Links": "linkshift.links",
     "MeanShift": "linkshift.estimators.mean_shift",
+    "MetricMeanShift": "linkshift.estimators.metric_mean_shift",
+    "SCML": "linkshift.metric_learning",
     "bandwidth": "linkshift",
     "baselines": "linkshift",
     "datasets": "linkshift",
@@ -35,6 +39,7 @@ _ROOMS = {
 }
 
 __all__ = [
+    "SCML",
     "Closure",
     "ConflictError",
     "Conflicts",
@@ -42,6 +47,7 @@ __all__ = [
     "KernelMeanShift",
     "Links",
     "MeanShift",
+    "MetricMeanShift",
     "bandwidth",
     "baselines",
     "datasets",

@@ -12,7 +12,15 @@ from scipy.optimize import linear_sum_assignment
 if TYPE_CHECKING:
     from linkshift.links import Links
 
-__all__ = ["LinkReport", "clustering_accuracy", "link_satisfaction", "n_clusters"]
+__all__ = [
+    "LabelledScore",
+    "LinkReport",
+    "clustering_accuracy",
+    "labelled_score",
+    "link_satisfaction",
+    "n_clusters",
+    "name_clusters",
+]
 
 NOISE = -1
 
@@ -90,6 +98,115 @@ def n_clusters(labels: ArrayLike) -> int:
     """
     values = _labels(labels, "labels")
     return len(np.unique(values[~_is_noise(values, NOISE)]))
+
+
+def name_clusters(clusters: ArrayLike, partial_labels: ArrayLike) -> NDArray[np.int64]:
+    """Class of each row: that of most labelled members of its cluster.
+
+    Ties go to the class that comes first. Rows of a cluster without a labelled member, and noise,
+    get -1: nothing is known of them.
+
+    Parameters
+    ----------
+    clusters : array-like of shape (n,)
+        Cluster of each row.
+    partial_labels : array-like of shape (n,)
+        Known classes as whole numbers, -1 where unknown.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> name_clusters([0, 0, 0, 1, 1, 2], [5, 5, -1, 7, -1, -1])
+    array([ 5,  5,  5,  7,  7, -1])
+    """
+    found, known = _labels(clusters, "clusters"), _labels(partial_labels, "partial_labels")
+    if len(found) != len(known):
+        raise ValueError(f"clusters has {len(found)} labels, partial_labels has {len(known)}")
+    if known.dtype.kind not in "iu":
+        raise ValueError(
+            f"partial_labels must be whole numbers, -1 where unknown; got {known.dtype}. "
+            "np.unique(names, return_inverse=True) turns names into numbers."
+        )
+    named = np.full(len(found), -1, dtype=np.int64)
+    voters = (known != -1) & ~_is_noise(found, NOISE)
+    if voters.any():
+        classes, clusters_seen = np.unique(known[voters]), np.unique(found[voters])
+        winner = classes[_contingency(known[voters], found[voters]).argmax(axis=0)]
+        place = np.minimum(np.searchsorted(clusters_seen, found), len(clusters_seen) - 1)
+        reached = clusters_seen[place] == found
+        named[reached] = winner[place[reached]]
+    return named
+
+
+@dataclass(frozen=True)
+class LabelledScore:
+    """How well clusters tell the class of rows whose label was hidden.
+
+    Attributes
+    ----------
+    error : float
+        Share of hidden rows with a wrong class, once clusters are named by labelled members;
+        rows of a cluster without any count as wrong.
+    ari : float
+        Adjusted Rand index of the clusters of the hidden rows.
+    labelled_ari : float
+        That of their classes, as named: it does not see a class in several clusters.
+    n_clusters : int
+        Clusters of all rows.
+    """
+
+    error: float
+    ari: float
+    labelled_ari: float
+    n_clusters: int
+
+
+def labelled_score(y_true: ArrayLike, clusters: ArrayLike, labelled: ArrayLike) -> LabelledScore:
+    """Name clusters by the labelled rows and score the others.
+
+    The protocol of Cheema's thesis (2016): a metric learned from the training part, clusters
+    labelled by their training members, errors counted on the rest.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Classes of all rows.
+    clusters : array-like of shape (n,)
+        Cluster of each row.
+    labelled : array-like of shape (n,) of bool
+        Rows whose class was known; at least one is not.
+
+    Returns
+    -------
+    LabelledScore
+
+    Examples
+    --------
+    >>> labelled_score([0, 0, 0, 1, 1, 1], [3, 3, 3, 4, 4, 3], [1, 0, 0, 1, 0, 0]).error
+    0.25
+    """
+    from sklearn.metrics import adjusted_rand_score  # the rest of this file does without
+
+    true, found = _labels(y_true, "y_true"), _labels(clusters, "clusters")
+    known = _labels(labelled, "labelled").astype(bool)
+    if not len(true) == len(found) == len(known):
+        raise ValueError(
+            f"y_true has {len(true)} entries, clusters {len(found)}, labelled {len(known)}"
+        )
+    if known.all():
+        raise ValueError("All rows are labelled: there is none left to score")
+    classes = np.unique(true, return_inverse=True)[1]
+    named = name_clusters(found, np.where(known, classes, -1))
+    hidden = ~known
+    return LabelledScore(
+        error=float(np.mean(named[hidden] != classes[hidden])),
+        ari=float(adjusted_rand_score(classes[hidden], found[hidden])),
+        labelled_ari=float(adjusted_rand_score(classes[hidden], named[hidden])),
+        n_clusters=n_clusters(found),
+    )
 
 
 @dataclass(frozen=True, eq=False)

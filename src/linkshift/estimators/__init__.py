@@ -3,5 +3,6 @@
 from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
 from linkshift.estimators.kernel_mean_shift import KernelMeanShift
 from linkshift.estimators.mean_shift import MeanShift
+from linkshift.estimators.metric_mean_shift import MetricMeanShift
 
-__all__ = ["ConstrainedMeanShift", "KernelMeanShift", "MeanShift"]
+__all__ = ["ConstrainedMeanShift", "KernelMeanShift", "MeanShift", "MetricMeanShift"]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from linkshift.links import Links
+
+_COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -31,3 +36,22 @@ def joined_links(links: Links | None, partial_labels: ArrayLike | None, n: int) 
             "for each row, -1 where the class is unknown."
         )
     return given + Links.from_labels(partial_labels).check(n)
+
+
+def neighbours_at_hand(n_neighbors: int, n_points: int, *, stacklevel: int) -> int:
+    """Return k for bandwidths: ``n_neighbors``, or all other points, with a warning."""
+    k = min(n_neighbors, n_points - 1)
+    if k < n_neighbors:
+        warnings.warn(
+            f"n_neighbors={n_neighbors} needs as many other points, and there are {k}: "
+            "bandwidths reach to the farthest. Take fewer neighbours.",
+            stacklevel=stacklevel + 1,
+        )
+    return k
+
+
+def lift_coincident(bandwidth: NDArray[Any], extent: float) -> NDArray[Any]:
+    """Where k neighbours coincide but for rounding, take the least bandwidth of the others."""
+    real = bandwidth > _COINCIDENT * extent
+    least = bandwidth[real].min() if real.any() else 1.0
+    return np.where(real, bandwidth, least)

@@ -16,7 +16,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift.bandwidth import neighbour_bandwidth, pair_mean
-from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
+from linkshift.estimators._common import (
+    joined_links,
+    lift_coincident,
+    n_threads,
+    neighbours_at_hand,
+    refuse_links_as_y,
+)
 from linkshift.links import Closure, Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import basin_labels, merge_ends
@@ -52,7 +58,6 @@ _LEAST_SCALE = 0.72
 _LEARNED_DIMENSION = 1.0
 _MERGE = 1e-2  # ends within this many median bandwidths are one mode
 _LARGE = 2e7  # starts x points x columns: from here on paths that meet go on as one
-_COINCIDENT = 1e-6  # bandwidths below this share of the data's radius are rounding
 
 
 class KernelMeanShift(ClusterMixin, BaseEstimator):
@@ -476,17 +481,9 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         self._modes = merge_ends(ascent.ends, ascent.total, merge)
 
     def _bandwidth(self, points: Array) -> Array:
-        k = min(self.n_neighbors, points.shape[0] - 1)
-        if k < self.n_neighbors:
-            warnings.warn(
-                f"n_neighbors={self.n_neighbors} needs as many other points, and there are {k}: "
-                "bandwidths reach to the farthest. Take fewer neighbours.",
-                stacklevel=5,
-            )
-        h = neighbour_bandwidth(points, k)
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=5)
         radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
-        real = h > _COINCIDENT * radius
-        h[~real] = h[real].min() if real.any() else 1.0
+        h = lift_coincident(neighbour_bandwidth(points, k), radius)
         return h * self.bandwidth_scale_
 
     def _options(self) -> dict[str, Any]:

@@ -1,0 +1,458 @@
+"""Mean shift with a learned metric: one for all points, or one for each (Cheema 2016)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linkshift.bandwidth import neighbour_bandwidth, pair_mean
+from linkshift.estimators._common import (
+    joined_links,
+    lift_coincident,
+    n_threads,
+    neighbours_at_hand,
+    refuse_links_as_y,
+)
+from linkshift.links import Links
+from linkshift.metric_learning import SCML
+from linkshift.metrics import link_satisfaction
+from linkshift.modes import basin_labels, merge_ends
+from linkshift.profiles import Profile, ProfileName, get_profile
+from linkshift.shift import anisotropic
+from linkshift.shift.density import build_density
+from linkshift.shift.engine import ascend, first_of_equal_rows
+from linkshift.spaces.kernel import Kernel, kernel_space, spread_dimension
+from linkshift.spaces.metric import matrix_root
+
+__all__ = ["MetricMeanShift"]
+
+Array = NDArray[Any]
+
+
+class MetricMeanShift(ClusterMixin, BaseEstimator):
+    r"""Mean shift under a metric that is learned from some labels or links.
+
+    With one metric :math:`M = L^T L` for all points (*global*), points climb the density of the
+    points :math:`L x_j` (eq. 4.3 and 4.5 of the thesis):
+
+    .. math:: x \leftarrow \frac{\sum_j h_j^{-(d+2)} g(z_j)\, x_j}{\sum_j h_j^{-(d+2)} g(z_j)},
+              \qquad z_j = \frac{(x - x_j)^T M (x - x_j)}{h_j^2},
+              \qquad h_j = \|L x_j - L x_{j,(k)}\|.
+
+    With a metric :math:`M_j` for each point (*local*), every kernel is tilted by the metric of
+    its point (eq. 4.6 and 4.8, :mod:`linkshift.shift.anisotropic`). Points that reach the same
+    mode form a cluster. With ``kernel="gaussian"`` all of this happens in the coordinates of a
+    kernel (eq. 4.9 to 4.11).
+
+    Parameters
+    ----------
+    metric : {"global", "local"}, SCML or array-like of shape (n_features, n_features), \
+            default="global"
+        A name learns that kind of metric in ``fit``, from ``partial_labels`` or ``links``, by
+        :class:`linkshift.metric_learning.SCML`. An SCML that is not fitted does, too, with its
+        own parameters. A fitted one is used as it is, and so is a matrix M, symmetric and
+        positive semi-definite. (scikit-learn's ``clone`` forgets fits, also in cross-validation:
+        wrap a fitted SCML in ``sklearn.frozen.FrozenEstimator`` there.)
+    kernel : "gaussian" or None, default=None
+        Learn and shift in the feature space of this kernel. Not with a metric that is there
+        already, since the space is made in ``fit``.
+    sigma : float, default=None
+        Width of the kernel; ``None`` is the mean pair distance.
+    variance : float, default=0.999
+        Share of the trace of the kernel matrix that the coordinates keep.
+    n_neighbors : int, default=20
+        The k of the bandwidths. The row itself is not counted. At most n_samples - 1 are taken,
+        with a warning.
+    profile : {"truncated_gaussian", "gaussian", "epanechnikov", "flat"} or Profile, \
+            default="truncated_gaussian"
+        Kernel profile, see :mod:`linkshift.profiles`. The full Gaussian mostly finds one cluster
+        with these bandwidths.
+    dimension : {"effective", "columns"} or float, default="effective"
+        The d of :math:`h^{d+2}`. "effective" is the participation ratio of the points under the
+        metric (the mean of local ones), "columns" the number of columns, as in the thesis, where
+        dense clusters swallow their neighbours.
+    ridge : float, default=1e-3
+        Local metrics are of low rank, and eq. 4.8 needs their inverse: this share of their mean
+        eigenvalue is added to all. Not used for a global metric.
+    merge_radius : float, default=0.3
+        End points within this many bandwidths of each other are one mode.
+    max_iter : int, default=300
+        Largest number of steps.
+    tol : float, default=1e-3
+        A point has arrived when it moves by at most this many bandwidths.
+    n_jobs : int, default=None
+        Number of threads of the shift. ``None`` takes all cores. Labels do not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of SCML.
+    progress : callable, default=None
+        Called with (points at rest, all points) as points arrive.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each row, the densest first.
+    n_clusters_ : int
+        Number of clusters.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Modes, in the columns of X (not with a kernel).
+    metric_ : SCML or ndarray
+        What measured.
+    bandwidth_ : ndarray of shape (n_samples,)
+        Bandwidth of each row, in its metric.
+    dimension_ : float
+        The d of h^(d+2).
+    sigma_ : float
+        Width of the kernel (with a kernel only).
+    rank_ : int
+        Columns in which was learned and shifted.
+    link_report_ : LinkReport
+        Which of the links hold, those of ``partial_labels`` included.
+    n_iter_ : int
+        Steps made by the point that made most.
+    n_features_in_ : int
+        Number of columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, when X has names.
+
+    See Also
+    --------
+    linkshift.metric_learning.SCML : the metric alone.
+    linkshift.metrics.labelled_score : scores after clusters are named by labelled rows.
+
+    Notes
+    -----
+    Columns should be on comparable scales; the thesis standardises them and then scales rows to
+    unit length.
+
+    Rows whose k nearest neighbours coincide with them (to 1e-6 of the largest distance from the
+    mean, or of the largest bandwidth for local metrics) take the smallest bandwidth of the
+    others, or 1 when all coincide.
+
+    Links are learned from and not enforced: see ``link_report_``, and :func:`linkshift.refine`.
+
+    Memory is O(n r) for a global metric of rank r and O(n d^2) for local ones, O(n^2) with a
+    kernel. All is computed in float64.
+
+    References
+    ----------
+    Cheema: Anisotropic Mean Shift Clustering using Distance Metric Learning, 2016.
+
+    Examples
+    --------
+    The classes differ in the first column only, and the second has the larger spread.
+
+    >>> import numpy as np
+    >>> from linkshift import MetricMeanShift
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 100)
+    >>> X = np.column_stack((y + 0.1 * rng.normal(size=200), rng.normal(size=200)))
+    >>> known = np.where(rng.random(200) < 0.3, y, -1)  # three of ten labels
+    >>> model = MetricMeanShift(n_neighbors=70, random_state=0).fit(X, partial_labels=known)
+    >>> model.n_clusters_
+    2
+    >>> bool((model.predict([[0.0, 2.0], [0.0, -2.0]]) == model.labels_[0]).all())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "metric": [StrOptions({"global", "local"}), SCML, FrozenEstimator, "array-like"],
+        "kernel": [StrOptions({"gaussian"}), None],
+        "sigma": [Interval(Real, 0, None, closed="neither"), None],
+        "variance": [Interval(Real, 0, 1, closed="right")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "profile": [
+            StrOptions({"flat", "epanechnikov", "gaussian", "truncated_gaussian"}),
+            Profile,
+        ],
+        "dimension": [
+            Interval(Real, 0, None, closed="left"),
+            StrOptions({"effective", "columns"}),
+        ],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "merge_radius": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "progress": [callable, None],
+    }
+
+    def __init__(
+        self,
+        metric: Literal["global", "local"] | SCML | FrozenEstimator | ArrayLike = "global",
+        *,
+        kernel: Literal["gaussian"] | None = None,
+        sigma: float | None = None,
+        variance: float = 0.999,
+        n_neighbors: int = 20,
+        profile: ProfileName | Profile = "truncated_gaussian",
+        dimension: float | Literal["effective", "columns"] = "effective",
+        ridge: float = 1e-3,
+        merge_radius: float = 0.3,
+        max_iter: int = 300,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.metric = metric
+        self.kernel = kernel
+        self.sigma = sigma
+        self.variance = variance
+        self.n_neighbors = n_neighbors
+        self.profile = profile
+        self.dimension = dimension
+        self.ridge = ridge
+        self.merge_radius = merge_radius
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        links: Links | None = None,
+        partial_labels: ArrayLike | None = None,
+    ) -> MetricMeanShift:
+        """Learn the metric, unless it is there, and cluster all rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data, with and without labels.
+        y : ignored
+            For scikit-learn's conventions only; labels enter by ``partial_labels``.
+        links : Links, default=None
+            Pairs to learn the metric from. Rows are learned from that have both kinds, given or
+            implied.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes, -1 where unknown. Alone, they are learned from as labels; together with
+            ``links`` they become links.
+
+        Returns
+        -------
+        self
+        """
+        refuse_links_as_y(y)
+        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        given = joined_links(links, partial_labels, data.shape[0])
+        points = self._embed(data)
+        self._learn(points, links, partial_labels, given)
+        self._shift(points)
+        self._fit_X = data
+        if self.kernel is None:
+            self.cluster_centers_ = self._centers(points).astype(data.dtype)
+        self.labels_ = self._labels
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.link_report_ = link_satisfaction(self.labels_, given)
+        return self
+
+    def _embed(self, data: Array) -> Array:
+        """Coordinates in which to learn and shift: those of the kernel, or the columns."""
+        for name in ("sigma_", "cluster_centers_"):  # those of an earlier fit
+            self.__dict__.pop(name, None)
+        if self.kernel is None:
+            if self.sigma is not None or self.variance != 0.999:
+                raise ValueError("sigma and variance are for kernel='gaussian'; drop them.")
+            self.rank_ = data.shape[1]
+            return data.astype(np.float64)
+        self.sigma_ = pair_mean(data) if self.sigma is None else float(self.sigma)
+        self._space, coordinates = kernel_space(data, Kernel("gaussian", sigma=self.sigma_))
+        share = np.cumsum(np.einsum("ij,ij->j", coordinates, coordinates))
+        self.rank_ = int(np.searchsorted(share, self.variance * share[-1])) + 1
+        self.rank_ = min(self.rank_, coordinates.shape[1])
+        return np.ascontiguousarray(coordinates[:, : self.rank_])
+
+    def _learn(
+        self, points: Array, links: Links | None, partial_labels: ArrayLike | None, given: Links
+    ) -> None:
+        """Find ``metric_``: what was given, or what labels or links say."""
+        metric: Any = self.metric
+        if isinstance(metric, FrozenEstimator):
+            metric = metric.estimator
+        if isinstance(metric, str):
+            metric = SCML("local" if metric == "local" else "global")
+        ready = not isinstance(metric, SCML) or _is_fitted(metric)
+        if ready and (links is not None or partial_labels is not None):
+            raise ValueError(
+                "The metric is there already: links and partial_labels would be ignored. Drop "
+                "them, or take metric='global' or 'local' to learn from them."
+            )
+        if ready and self.kernel is not None:
+            raise ValueError(
+                "A metric that is there already cannot measure in the space of a kernel, which "
+                "is made in fit. Drop kernel, or learn: metric='global', 'local' or an SCML "
+                "that is not fitted."
+            )
+        if not ready and links is None and partial_labels is None:
+            raise ValueError(
+                f"A {metric.kind} metric is learned from fit(X, partial_labels=...) or "
+                "fit(X, links=...), and there was neither. Without any, give a matrix or a "
+                "fitted SCML as metric, or use MeanShift."
+            )
+        if not isinstance(metric, SCML):
+            self._root: Array | None = matrix_root(metric, points.shape[1])
+            self.metric_: SCML | Array = np.asarray(metric, dtype=np.float64)
+            return
+        if ready:
+            if metric.n_features_in_ != points.shape[1]:
+                raise ValueError(
+                    f"The metric was learned from {metric.n_features_in_} columns, X has "
+                    f"{points.shape[1]}."
+                )
+        else:
+            metric = clone(metric)
+            if metric.random_state is None:
+                metric.set_params(random_state=self.random_state)
+            if links is None:
+                labels = np.asarray(partial_labels)
+                known = np.flatnonzero(labels != -1)
+                metric.fit(points[known], labels[known])
+            else:
+                metric.fit(points, links=given)
+        self.metric_ = metric
+        self._root = metric.components_ if metric.kind == "global" else None
+
+    def _shift(self, points: Array) -> None:
+        """Climb from every point, under one metric or under that of each."""
+        profile = get_profile(self.profile)
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=5)
+        n = points.shape[0]
+        if self._root is not None:
+            flat = self._measured(points)
+            radius = float(np.linalg.norm(flat - flat.mean(axis=0), axis=1).max())
+            self.bandwidth_ = lift_coincident(neighbour_bandwidth(flat, k), radius)
+            self.dimension_ = self._dimension(flat)
+            self._density = build_density(flat, self.bandwidth_, profile, dimension=self.dimension_)
+            ascent = ascend(self._density, flat, **self._options())
+            radius = self.merge_radius * float(np.median(self.bandwidth_))
+            self._modes: Any = merge_ends(ascent.ends, ascent.total, radius)
+            self._labels = basin_labels(ascent.ends, self._modes)
+            n_iter, arrived = ascent.n_iter, ascent.converged
+        else:
+            assert isinstance(self.metric_, SCML)
+            metrics = self.metric_.metric_at(points)
+            threads = n_threads(self.n_jobs)
+            h = anisotropic.local_bandwidth(points, metrics, k, ridge=self.ridge, n_threads=threads)
+            self.bandwidth_ = lift_coincident(h, float(h.max()))
+            self.dimension_ = self._dimension(points @ matrix_root(metrics.mean(axis=0), None).T)
+            self._tilted = anisotropic.build(
+                points,
+                metrics,
+                self.bandwidth_,
+                profile,
+                dimension=self.dimension_,
+                ridge=self.ridge,
+            )
+            climbed = anisotropic.climb(self._tilted, points, **self._options())
+            self._modes = anisotropic.merge(
+                self._tilted,
+                climbed.ends,
+                climbed.log_density,
+                self.merge_radius,
+                n_threads=threads,
+            )
+            self._labels = self._modes.labels
+            n_iter, arrived = climbed.n_iter, climbed.converged
+        self.n_iter_ = int(n_iter)
+        if not arrived.all():
+            warnings.warn(
+                f"{int((~arrived).sum())} of {n} points were still moving after max_iter="
+                f"{self.max_iter} steps; increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _measured(self, points: Array) -> Array:
+        """L x; one column of noughts for a metric that measures nothing."""
+        assert self._root is not None
+        if not self._root.shape[0]:
+            return np.zeros((points.shape[0], 1))
+        return np.ascontiguousarray(points @ self._root.T)
+
+    def _dimension(self, points: Array) -> float:
+        if self.dimension == "columns":
+            return float(self.rank_)
+        if self.dimension == "effective":
+            return spread_dimension(points)
+        return float(self.dimension)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "n_threads": n_threads(self.n_jobs),
+            "progress": self.progress,
+        }
+
+    def _centers(self, points: Array) -> Array:
+        """Modes in the columns of X: for a global metric, the weighted mean of rows at the mode."""
+        if self._root is None:
+            return self._modes.centers
+        far = cdist(self._modes.centers, self._measured(points), "sqeuclidean")
+        log_weight = get_profile(self.profile).log_weight(far / self.bandwidth_**2)
+        log_weight = log_weight - (self.dimension_ + 2.0) * np.log(self.bandwidth_)
+        weight: Array = softmax(log_weight, axis=1)
+        return weight @ points
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Cluster of each row: that of the mode that it climbs to.
+
+        Rows equal to a training row get its label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "labels_")
+        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        n = self._fit_X.shape[0]
+        seen = first_of_equal_rows(np.concatenate([self._fit_X, data]))[n:]
+        known = seen < n
+        labels = np.empty(data.shape[0], dtype=np.int64)
+        labels[known] = self.labels_[seen[known]]
+        if known.all():
+            return labels
+        points = data[~known].astype(np.float64)
+        if self.kernel is not None:
+            points = self._space.transform(points)[:, : self.rank_]
+        options = {**self._options(), "progress": None}
+        if self._root is not None:
+            ends = ascend(self._density, self._measured(points), **options).ends
+            labels[~known] = basin_labels(ends, self._modes)
+        else:
+            ends = anisotropic.climb(self._tilted, points, **options).ends
+            labels[~known] = anisotropic.label_ends(
+                self._tilted, ends, self._modes, n_threads=options["n_threads"]
+            )
+        return labels
+
+
+def _is_fitted(metric: SCML) -> bool:
+    try:
+        check_is_fitted(metric, "bases_")
+    except NotFittedError:
+        return False
+    return True

@@ -1,0 +1,262 @@
+r"""Triplets (i, j, k): row i should be nearer to its target j than to its impostor k.
+
+For each row i, the anchor, all its targets are paired with all its impostors, so that triplets
+are kept as two lists of neighbours for each anchor. A triplet weighs as much as its two pairs
+multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from linkshift.links import Closure, Links
+
+__all__ = ["Triplets", "label_triplets", "link_triplets"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """Anchors with their targets and impostors.
+
+    Those of anchor number m are ``target[target_start[m] : target_start[m + 1]]``, and likewise
+    for impostors.
+
+    Attributes
+    ----------
+    anchor : ndarray of shape (m,)
+        Rows that have both targets and impostors.
+    target, target_weight : ndarray of shape (sum of targets,)
+        Rows that should be near, and how sure that is.
+    target_start : ndarray of shape (m + 1,)
+    impostor, impostor_weight, impostor_start : ndarray
+        The same for rows that should be farther than the targets.
+    """
+
+    anchor: Array
+    target: Array
+    target_weight: Array
+    target_start: Array
+    impostor: Array
+    impostor_weight: Array
+    impostor_start: Array
+
+    @property
+    def mass(self) -> Array:
+        """Weight of all triplets of each anchor."""
+        near = np.add.reduceat(self.target_weight, self.target_start[:-1])
+        far = np.add.reduceat(self.impostor_weight, self.impostor_start[:-1])
+        product: Array = near * far
+        return product
+
+    def __len__(self) -> int:
+        """Give the number of triplets."""
+        return int((np.diff(self.target_start) * np.diff(self.impostor_start)).sum())
+
+    def table(self) -> tuple[Array, Array]:
+        """All triplets, one a row of (i, j, k), and their weights."""
+        rows, weights = [], []
+        for m, i in enumerate(self.anchor):
+            near = slice(self.target_start[m], self.target_start[m + 1])
+            far = slice(self.impostor_start[m], self.impostor_start[m + 1])
+            j, k = np.meshgrid(self.target[near], self.impostor[far], indexing="ij")
+            rows.append(np.column_stack((np.full(j.size, i), j.ravel(), k.ravel())))
+            weights.append(np.outer(self.target_weight[near], self.impostor_weight[far]).ravel())
+        return np.concatenate(rows), np.concatenate(weights)
+
+
+def label_triplets(X: Array, y: Array, *, n_targets: int = 3, n_impostors: int = 10) -> Triplets:
+    """Nearest rows of the same class against nearest rows of other classes, for each row.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Data.
+    y : ndarray of shape (n,)
+        Classes. A row that is alone in its class has no target and is no anchor.
+    n_targets, n_impostors : int
+        How many of each, at most.
+
+    Returns
+    -------
+    Triplets
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.metric_learning.triplets import label_triplets
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> label_triplets(X, np.array([0, 0, 1])).table()[0].tolist()
+    [[0, 1, 2], [1, 0, 2]]
+    """
+    classes = np.unique(y)
+    if classes.size < 2:
+        raise ValueError(
+            "y holds one class only: triplets need rows of at least 2 classes. Give rows of "
+            "another class as well."
+        )
+    parts = []
+    for c in classes:
+        inside, outside = np.flatnonzero(y == c), np.flatnonzero(y != c)
+        if inside.size > 1:
+            near = _nearest(X, inside, inside, n_targets)
+            far = _nearest(X, inside, outside, n_impostors)
+            parts.append(_part(inside, near, far))
+    if not parts:
+        raise ValueError(
+            "Every class has one row only, so that no row has another to be near to, and there "
+            "is no triplet. Give at least one class two rows or more."
+        )
+    return _sorted(parts)
+
+
+def link_triplets(X: Array, links: Links, *, n_targets: int = 3, n_impostors: int = 10) -> Triplets:
+    """Nearest must-linked rows against nearest cannot-linked rows, for each row that has both.
+
+    What the links imply counts as well: rows that a chain of must-links connects are all linked,
+    and so are their cannot-links. A given link is as sure as its confidence, an implied one as
+    the least sure link of the groups that it comes from.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Data.
+    links : Links
+        Contradictions raise.
+    n_targets, n_impostors : int
+        How many of each, at most.
+
+    Returns
+    -------
+    Triplets
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift import Links
+    >>> from linkshift.metric_learning.triplets import link_triplets
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> link_triplets(X, Links(must=[(0, 1)], cannot=[(1, 2)])).table()[0].tolist()
+    [[0, 1, 2], [1, 0, 2]]
+    """
+    closure = links.closure(X.shape[0])
+    sure = Confidence(links, closure)
+    parts = []
+    for c in np.unique(closure.component_cannot):
+        inside = closure.members(c)
+        if inside.size > 1:
+            left, right = closure.component_cannot.T
+            rivals = np.concatenate((right[left == c], left[right == c]))
+            outside = np.sort(np.concatenate([closure.members(r) for r in rivals]))
+            near = _nearest(X, inside, inside, n_targets)
+            far = _nearest(X, inside, outside, n_impostors)
+            parts.append(_part(inside, near, far, sure))
+    if not parts:
+        raise ValueError(_why_no_triplet(links))
+    return _sorted(parts)
+
+
+def _why_no_triplet(links: Links) -> str:
+    if not len(links.must) or not len(links.cannot):
+        kind = "cannot" if len(links.must) else "must"
+        return (
+            f"There are no {kind}-links: a triplet takes a must-link and a cannot-link of one row. "
+            f"Give some {kind}-links, or labels as y."
+        )
+    return (
+        "No row has both a must-link and a cannot-link, given or implied, and so there is no "
+        "triplet to learn from. Add cannot-links to rows that are must-linked, or give labels as y."
+    )
+
+
+class Confidence:
+    """How sure pairs are, given or implied."""
+
+    def __init__(self, links: Links, closure: Closure) -> None:
+        self.component = closure.component
+        self.sure = np.ones(closure.n_components)
+        np.minimum.at(self.sure, closure.component[links.must[:, 0]], links.must_confidence)
+        self.between: dict[tuple[int, int], float] = {}
+        for (a, b), c in zip(
+            np.sort(closure.component[links.cannot], axis=1).tolist(),
+            links.cannot_confidence.tolist(),
+            strict=True,
+        ):
+            implied = min(c, self.sure[a], self.sure[b])
+            self.between[a, b] = max(self.between.get((a, b), 0.0), implied)
+        self.given = {
+            (min(a, b), max(a, b)): c
+            for pairs, sure in (
+                (links.must, links.must_confidence),
+                (links.cannot, links.cannot_confidence),
+            )
+            for (a, b), c in zip(pairs.tolist(), sure.tolist(), strict=True)
+        }
+        self.certain = bool((links.must_confidence == 1).all()) and bool(
+            (links.cannot_confidence == 1).all()
+        )
+
+    def of(self, pairs: Array) -> Array:
+        """Confidence of each pair that is linked."""
+        if self.certain:
+            return np.ones(pairs.shape[0])
+        return np.array([self._of(int(a), int(b)) for a, b in pairs])
+
+    def _of(self, a: int, b: int) -> float:
+        known = self.given.get((min(a, b), max(a, b)))
+        if known is not None:
+            return known
+        one, other = sorted((int(self.component[a]), int(self.component[b])))
+        return float(self.sure[one]) if one == other else self.between[one, other]
+
+
+def _nearest(X: Array, rows: Array, others: Array, count: int) -> Array:
+    """Find the nearest of ``others`` to each of ``rows``, itself left out."""
+    same = rows is others
+    search = NearestNeighbors(n_neighbors=min(count, others.size - same)).fit(X[others])
+    # Without a query, scikit-learn leaves the row itself out, whichever of equal rows it is.
+    found = search.kneighbors(None if same else X[rows], return_distance=False)
+    near: Array = others[found]
+    return near
+
+
+_Part = tuple[Array, Array, Array, Array, Array]
+
+
+def _part(rows: Array, near: Array, far: Array, sure: Confidence | None = None) -> _Part:
+    if sure is None:
+        return rows, near, np.ones(near.shape), far, np.ones(far.shape)
+    weights = [
+        sure.of(np.column_stack((np.repeat(rows, found.shape[1]), found.ravel())))
+        for found in (near, far)
+    ]
+    return rows, near, weights[0].reshape(near.shape), far, weights[1].reshape(far.shape)
+
+
+def _sorted(parts: Iterable[_Part]) -> Triplets:
+    """Join anchors in the order of rows."""
+    entries = sorted(
+        (
+            (int(row), near[i], near_weight[i], far[i], far_weight[i])
+            for rows, near, near_weight, far, far_weight in parts
+            for i, row in enumerate(rows)
+        ),
+        key=lambda entry: entry[0],
+    )
+    anchor, near, near_weight, far, far_weight = zip(*entries, strict=True)
+    return Triplets(
+        np.array(anchor, dtype=np.int64),
+        np.concatenate(near).astype(np.int64),
+        np.concatenate(near_weight),
+        np.concatenate(([0], np.cumsum([len(rows) for rows in near]))).astype(np.int64),
+        np.concatenate(far).astype(np.int64),
+        np.concatenate(far_weight),
+        np.concatenate(([0], np.cumsum([len(rows) for rows in far]))).astype(np.int64),
+    )
