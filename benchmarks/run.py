@@ -28,6 +28,8 @@ SUITES = {
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "cms": "benchmarks.papers.cms",
     "kernel_ms": "benchmarks.papers.kernel_ms",
+    "metric_ms": "benchmarks.papers.metric_ms",
+    "scml": "benchmarks.speed.scml",
 }
 DEFAULT = ("first_call", "flat", "step", "gaussian", "binned")  # two to three minutes
 RESULTS = Path(__file__).parent / "results"

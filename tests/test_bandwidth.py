@@ -74,7 +74,7 @@ def test_neighbour_bandwidth_takes_weights_as_counts(seed, n, d, lattice, data):
 
 def test_points_with_k_twins_get_the_least_positive_bandwidth():
     X = np.array([[0.0], [0.0], [3.0], [5.0]])
-    np.testing.assert_array_equal(neighbour_bandwidth(X, 1), [2, 2, 2, 2])
+    np.testing.assert_allclose(neighbour_bandwidth(X, 1), [2, 2, 2, 2], rtol=1e-8)
     np.testing.assert_array_equal(neighbour_bandwidth(np.zeros((4, 2)), 2), np.ones(4))
 
 

@@ -121,7 +121,9 @@ def neighbour_bandwidth(
 
     The rule of Tuzel et al. (2009) and of Cheema's thesis (2016, eq. 4.3). The point itself is
     not counted. Where k neighbours coincide with the point, the distance is nought; such points
-    get the smallest positive bandwidth of the others (1.0 when all points coincide).
+    get the smallest positive bandwidth of the others (1.0 when all points coincide). A hair is
+    added (1e-9 of it, 1e-6 in float32): the k-th neighbour stands on the very edge of a truncated
+    kernel, and rounding must not decide whether it counts.
 
     Parameters
     ----------
@@ -152,6 +154,7 @@ def neighbour_bandwidth(
             f"{available + 1:g} leaves {available:g}; take fewer neighbours."
         )
     h = _kth_distance(data, float(n_neighbors), np.arange(data.shape[0]), weight)
+    h *= 1.0 + (1e-6 if data.dtype == np.float32 else 1e-9)
     positive = h[(h > 0) & (True if weight is None else weight > 0)]
     h[h == 0] = positive.min() if positive.size else 1.0
     return h

@@ -9,7 +9,7 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkshift.links import Links
+from linkshift.links import Links, class_codes
 
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 
@@ -30,12 +30,18 @@ def joined_links(links: Links | None, partial_labels: ArrayLike | None, n: int) 
     given = Links.coerce(links).check(n)
     if partial_labels is None:
         return given
-    if len(np.asarray(partial_labels)) != n:
+    return given + Links.from_labels(known_classes(partial_labels, n)).check(n)
+
+
+def known_classes(partial_labels: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Partial labels as numbers, -1 where unknown (-1, None, NaN), one for each row."""
+    codes = class_codes(partial_labels)
+    if len(codes) != n:
         raise ValueError(
-            f"partial_labels has {len(np.asarray(partial_labels))} entries for {n} rows; give one "
-            "for each row, -1 where the class is unknown."
+            f"partial_labels has {len(codes)} entries for {n} rows; give one for each row, -1 "
+            "where the class is unknown."
         )
-    return given + Links.from_labels(partial_labels).check(n)
+    return codes
 
 
 def neighbours_at_hand(n_neighbors: int, n_points: int, *, stacklevel: int) -> int:

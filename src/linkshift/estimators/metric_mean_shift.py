@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linkshift.bandwidth import neighbour_bandwidth, pair_mean
 from linkshift.estimators._common import (
     joined_links,
+    known_classes,
     lift_coincident,
     n_threads,
     neighbours_at_hand,
@@ -39,6 +40,8 @@ from linkshift.spaces.metric import matrix_root
 __all__ = ["MetricMeanShift"]
 
 Array = NDArray[Any]
+
+_MODES = 64  # at a time, when modes are taken back to the columns of X
 
 
 class MetricMeanShift(ClusterMixin, BaseEstimator):
@@ -74,7 +77,8 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         Share of the trace of the kernel matrix that the coordinates keep.
     n_neighbors : int, default=20
         The k of the bandwidths. The row itself is not counted. At most n_samples - 1 are taken,
-        with a warning.
+        with a warning. A class in several clusters asks for a larger k, classes in one for a
+        smaller one.
     profile : {"truncated_gaussian", "gaussian", "epanechnikov", "flat"} or Profile, \
             default="truncated_gaussian"
         Kernel profile, see :mod:`linkshift.profiles`. The full Gaussian mostly finds one cluster
@@ -102,7 +106,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, the densest first.
+        Cluster of each row.
     n_clusters_ : int
         Number of clusters.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
@@ -243,8 +247,9 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
             Pairs to learn the metric from. Rows are learned from that have both kinds, given or
             implied.
         partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 where unknown. Alone, they are learned from as labels; together with
-            ``links`` they become links.
+            Known classes, -1 (or None, NaN) where unknown; at least two classes, and two rows of
+            one. Alone, they are learned from as labels; together with ``links`` they become
+            links.
 
         Returns
         -------
@@ -253,8 +258,13 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         refuse_links_as_y(y)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         given = joined_links(links, partial_labels, data.shape[0])
+        metric = self._check_metric(links is not None or partial_labels is not None)
+        for name in ("sigma_", "cluster_centers_", "_space", "_density", "_tilted"):
+            self.__dict__.pop(name, None)  # those of an earlier fit
         points = self._embed(data)
-        self._learn(points, links, partial_labels, given)
+        if isinstance(metric, SCML) and not _is_fitted(metric):
+            metric = self._learned(metric, points, given, partial_labels, links is not None)
+        self.metric_ = metric
         self._shift(points)
         self._fit_X = data
         if self.kernel is None:
@@ -266,11 +276,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
 
     def _embed(self, data: Array) -> Array:
         """Coordinates in which to learn and shift: those of the kernel, or the columns."""
-        for name in ("sigma_", "cluster_centers_"):  # those of an earlier fit
-            self.__dict__.pop(name, None)
         if self.kernel is None:
-            if self.sigma is not None or self.variance != 0.999:
-                raise ValueError("sigma and variance are for kernel='gaussian'; drop them.")
             self.rank_ = data.shape[1]
             return data.astype(np.float64)
         self.sigma_ = pair_mean(data) if self.sigma is None else float(self.sigma)
@@ -280,61 +286,102 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         self.rank_ = min(self.rank_, coordinates.shape[1])
         return np.ascontiguousarray(coordinates[:, : self.rank_])
 
-    def _learn(
-        self, points: Array, links: Links | None, partial_labels: ArrayLike | None, given: Links
-    ) -> None:
-        """Find ``metric_``: what was given, or what labels or links say."""
+    def _check_metric(self, supervised: bool) -> Any:
+        """Return the metric that was given, ready or not; refuse what would be ignored."""
+        if self.kernel is None and (self.sigma is not None or self.variance != 0.999):
+            raise ValueError("sigma and variance are for kernel='gaussian'; drop them.")
         metric: Any = self.metric
         if isinstance(metric, FrozenEstimator):
             metric = metric.estimator
+            if not (isinstance(metric, SCML) and _is_fitted(metric)):
+                raise ValueError(
+                    f"A frozen metric is used as it is, and must be a fitted SCML; got {metric!r}."
+                )
         if isinstance(metric, str):
             metric = SCML("local" if metric == "local" else "global")
-        ready = not isinstance(metric, SCML) or _is_fitted(metric)
-        if ready and (links is not None or partial_labels is not None):
+        if isinstance(metric, SCML) and not _is_fitted(metric):
+            if not supervised:
+                raise ValueError(
+                    f"A {metric.kind} metric is learned from fit(X, partial_labels=...) or "
+                    "fit(X, links=...), and there was neither. Without any, give a matrix or a "
+                    "fitted SCML as metric, or use MeanShift."
+                )
+            return metric
+        if supervised:
             raise ValueError(
                 "The metric is there already: links and partial_labels would be ignored. Drop "
-                "them, or take metric='global' or 'local' to learn from them."
+                "them, or learn from them: metric='global', 'local' or clone(scml)."
             )
-        if ready and self.kernel is not None:
+        if self.kernel is not None:
             raise ValueError(
                 "A metric that is there already cannot measure in the space of a kernel, which "
                 "is made in fit. Drop kernel, or learn: metric='global', 'local' or an SCML "
                 "that is not fitted."
             )
-        if not ready and links is None and partial_labels is None:
-            raise ValueError(
-                f"A {metric.kind} metric is learned from fit(X, partial_labels=...) or "
-                "fit(X, links=...), and there was neither. Without any, give a matrix or a "
-                "fitted SCML as metric, or use MeanShift."
-            )
         if not isinstance(metric, SCML):
-            self._root: Array | None = matrix_root(metric, points.shape[1])
-            self.metric_: SCML | Array = np.asarray(metric, dtype=np.float64)
-            return
-        if ready:
-            if metric.n_features_in_ != points.shape[1]:
-                raise ValueError(
-                    f"The metric was learned from {metric.n_features_in_} columns, X has "
-                    f"{points.shape[1]}."
-                )
-        else:
-            metric = clone(metric)
-            if metric.random_state is None:
-                metric.set_params(random_state=self.random_state)
-            if links is None:
-                labels = np.asarray(partial_labels)
-                known = np.flatnonzero(labels != -1)
-                metric.fit(points[known], labels[known])
-            else:
-                metric.fit(points, links=given)
-        self.metric_ = metric
-        self._root = metric.components_ if metric.kind == "global" else None
+            matrix_root(metric, self.n_features_in_)
+            return np.array(metric, dtype=np.float64)
+        if metric.n_features_in_ != self.n_features_in_:
+            raise ValueError(
+                f"The metric was learned from {metric.n_features_in_} columns, X has "
+                f"{self.n_features_in_}."
+            )
+        names = getattr(metric, "feature_names_in_", None)
+        mine = getattr(self, "feature_names_in_", None)
+        if names is not None and mine is not None and list(names) != list(mine):
+            raise ValueError(
+                f"The metric was learned from columns {list(names)}, X has {list(mine)}: give "
+                "the same ones in the same order."
+            )
+        return metric
+
+    def _learned(
+        self,
+        metric: SCML,
+        points: Array,
+        given: Links,
+        partial_labels: ArrayLike | None,
+        from_links: bool,
+    ) -> SCML:
+        """Learn a metric from labels, or from links when there are any."""
+        learner = clone(metric)
+        if learner.random_state is None:
+            learner.set_params(random_state=self.random_state)
+        if from_links or partial_labels is None:
+            return learner.fit(points, links=given)
+        codes = known_classes(partial_labels, points.shape[0])
+        known = np.flatnonzero(codes != -1)
+        if known.size < 2:
+            raise ValueError(
+                f"{known.size} of the partial_labels are known; a metric needs at least two "
+                "classes, and two rows of one of them."
+            )
+        labels = list(partial_labels)  # type: ignore[arg-type]
+        return learner.fit(points[known], np.array([labels[i] for i in known]))
+
+    def _weights(self, points: Array) -> Array:
+        """Weights of the bases at each point."""
+        with warnings.catch_warnings():  # names of columns were compared in fit
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            weights: Array = self.metric_.weights_at(points)
+        return weights
+
+    def _find_root(self, points: Array) -> Array | None:
+        """L of a global metric; None for local ones."""
+        if not isinstance(self.metric_, SCML):
+            return matrix_root(self.metric_)
+        if self.metric_.kind == "global":
+            return self.metric_.components_
+        if not self._weights(points).any():  # as SCML has warned
+            return np.zeros((0, points.shape[1]))
+        return None
 
     def _shift(self, points: Array) -> None:
         """Climb from every point, under one metric or under that of each."""
         profile = get_profile(self.profile)
-        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=5)
         n = points.shape[0]
+        k = neighbours_at_hand(self.n_neighbors, n, stacklevel=4)
+        self._root = self._find_root(points)
         if self._root is not None:
             flat = self._measured(points)
             radius = float(np.linalg.norm(flat - flat.mean(axis=0), axis=1).max())
@@ -348,7 +395,10 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
             n_iter, arrived = ascent.n_iter, ascent.converged
         else:
             assert isinstance(self.metric_, SCML)
-            metrics = self.metric_.metric_at(points)
+            weights = self._weights(points)
+            metrics = np.einsum(
+                "nk,ki,kj->nij", weights, self.metric_.bases_, self.metric_.bases_, optimize=True
+            )
             threads = n_threads(self.n_jobs)
             h = anisotropic.local_bandwidth(points, metrics, k, ridge=self.ridge, n_threads=threads)
             self.bandwidth_ = lift_coincident(h, float(h.max()))
@@ -406,11 +456,15 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         """Modes in the columns of X: for a global metric, the weighted mean of rows at the mode."""
         if self._root is None:
             return self._modes.centers
-        far = cdist(self._modes.centers, self._measured(points), "sqeuclidean")
-        log_weight = get_profile(self.profile).log_weight(far / self.bandwidth_**2)
-        log_weight = log_weight - (self.dimension_ + 2.0) * np.log(self.bandwidth_)
-        weight: Array = softmax(log_weight, axis=1)
-        return weight @ points
+        profile, measured = get_profile(self.profile), self._measured(points)
+        log_factor = -(self.dimension_ + 2.0) * np.log(self.bandwidth_)
+        centers = np.empty((self._modes.centers.shape[0], points.shape[1]))
+        for first in range(0, centers.shape[0], _MODES):
+            part = slice(first, first + _MODES)
+            far = cdist(self._modes.centers[part], measured, "sqeuclidean")
+            log_weight = log_factor + profile.log_weight(far / self.bandwidth_**2)
+            centers[part] = softmax(log_weight, axis=1) @ points
+        return centers
 
     def predict(self, X: ArrayLike) -> Array:
         """Cluster of each row: that of the mode that it climbs to.
@@ -436,7 +490,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         if known.all():
             return labels
         points = data[~known].astype(np.float64)
-        if self.kernel is not None:
+        if hasattr(self, "_space"):
             points = self._space.transform(points)[:, : self.rank_]
         options = {**self._options(), "progress": None}
         if self._root is not None:

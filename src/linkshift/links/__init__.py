@@ -1,5 +1,6 @@
 """What the user knows: must-link and cannot-link pairs, their closure and their contradictions."""
 
+from linkshift.links._build import class_codes
 from linkshift.links._closure import Closure
 from linkshift.links._conflicts import Conflict, ConflictError, Conflicts
 from linkshift.links._links import Links
@@ -15,4 +16,5 @@ __all__ = [
     "PairError",
     "Removal",
     "RowRangeError",
+    "class_codes",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ def class_codes(y: Any) -> IntArray:
 
 
 def _as_labels(y: Any) -> NDArray[Any]:
+    if not isinstance(y, Iterable):
+        raise TypeError(f"y must be one label for each sample, got {y!r}")
     items = list(y)
     # Only plain numbers may become a numeric array: among strings NumPy would write
     # a missing label as the text "nan".

@@ -40,23 +40,24 @@ def matrix_root(metric: ArrayLike, n_features: int | None = None) -> Array:
     """
     M = np.asarray(metric, dtype=np.float64)
     if M.ndim != 2 or M.shape[0] != M.shape[1] or n_features not in (None, M.shape[0]):
-        d = M.shape[0] if n_features is None else n_features
+        d = n_features if n_features is not None else M.shape[0] if M.ndim else "d"
         raise ValueError(
             f"A metric for {d} columns is a matrix of shape ({d}, {d}), got shape {M.shape}."
         )
     if not np.isfinite(M).all():
         raise ValueError("The metric has entries that are not finite.")
     largest = float(np.abs(M).max(initial=0.0))
-    if not np.abs(M - M.T).max(initial=0.0) <= _ROUNDING * largest:
-        raise ValueError("The metric is not symmetric; (M + M.T) / 2 would be.")
     if largest == 0.0:
         return np.zeros((0, M.shape[0]))
-    values, vectors = np.linalg.eigh((M + M.T) / (2.0 * largest))
+    M = M / largest
+    if not np.abs(M - M.T).max() <= _ROUNDING:
+        raise ValueError("The metric is not symmetric; (M + M.T) / 2 would be.")
+    values, vectors = np.linalg.eigh((M + M.T) / 2.0)
     if values[0] < -_ROUNDING * values[-1]:
         raise ValueError(
             f"The metric is not positive semi-definite: it has the eigenvalue "
             f"{values[0] * largest:.3g}, and squared lengths would be negative."
         )
     kept = np.flatnonzero(values > _ROUNDING * values[-1])[::-1]
-    root: Array = (vectors[:, kept] * np.sqrt(values[kept] * largest)).T
+    root: Array = (vectors[:, kept] * (np.sqrt(values[kept]) * np.sqrt(largest))).T
     return root
