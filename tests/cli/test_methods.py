@@ -30,7 +30,9 @@ def test_entries(method, groups):
     assert method.uses <= {field.name for field in fields(Options)}
     both = Links(must=[(0, 20)], cannot=[(0, 40)])
     must = Links(must=[(0, 20)])
-    takes = {"cms": (both,), "kernel": (None, must)}.get(method.name, (None, must, both))
+    takes = {"cms": (both,), "kernel": (None, must), "metric": (both,)}.get(
+        method.name, (None, must, both)
+    )
     for links in takes:
         steps = []
         outcome = method.run(groups, links, Options(), lambda *step, to=steps: to.append(step))
@@ -46,7 +48,7 @@ def test_cms_asks_for_cannot_links(groups):
             METHODS["cms"].run(groups, links, Options(), None)
 
 
-@pytest.mark.parametrize("name", ["cms", "skms"])
+@pytest.mark.parametrize("name", ["cms", "skms", "metric"])
 def test_contradictions_are_refused_and_the_chain_is_named(groups, name):
     links = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
     with pytest.raises(InputError, match="0 - 1 - 2"):
@@ -59,6 +61,13 @@ def test_kernel_refuses_what_a_projection_cannot_use(groups):
     unsure = Links(must=[(0, 20)], must_confidence=0.5)
     with pytest.raises(InputError, match="confidence below 1"):
         METHODS["kernel"].run(groups, unsure, Options(), None)
+
+
+def test_metric_asks_for_links_that_share_a_row(groups):
+    with pytest.raises(InputError, match="--label-column"):
+        METHODS["metric"].run(groups, None, Options(), None)
+    with pytest.raises(InputError, match="Add cannot-links"):
+        METHODS["metric"].run(groups, Links([(0, 20)], [(1, 40)]), Options(), None)
 
 
 def nothing(X, links, options, progress):

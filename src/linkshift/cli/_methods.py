@@ -183,6 +183,40 @@ def _in_kernel_space(
     return Outcome(model.labels_, None, None, done + ".")
 
 
+def metric_mean_shift(
+    X: Array, links: Links | None, options: Options, progress: Progress | None
+) -> Outcome:
+    """Mean shift under a metric learned from links or known labels."""
+    from linkshift.estimators.metric_mean_shift import MetricMeanShift
+    from linkshift.links import ConflictError
+
+    if not links:
+        raise InputError(
+            "--method metric learns from links or known labels, and there are none. Give some with "
+            "--links or --label-column, or use --method mean-shift."
+        )
+    n_neighbors = min(options.n_neighbors or 20, X.shape[0] - 1)
+    model = MetricMeanShift(
+        n_neighbors=n_neighbors,
+        max_iter=options.max_iter or 300,
+        n_jobs=options.threads,
+        random_state=0,
+        progress=progress,
+    )
+    try:
+        model.fit(X, links=links)
+    except ConflictError as error:
+        raise InputError(
+            f"{error}\nCorrect the links (`linkshift links check` lists all conflicts), or use "
+            "--method mean-shift, which copes with contradictions."
+        ) from error
+    except ValueError as error:  # no row has links of both kinds
+        raise InputError(str(error)) from error
+    done = f"Mean shift under a metric learned from {counted(len(links), 'link')}, "
+    done += f"{counted(len(model.metric_.components_), 'dimension')}, {n_neighbors} neighbours."
+    return Outcome(model.labels_, model.cluster_centers_, None, done)
+
+
 def _bandwidth(bandwidth: Any, options: Options) -> str:
     if options.n_neighbors is not None:
         low, high = float(bandwidth.min()), float(bandwidth.max())
@@ -219,6 +253,13 @@ METHODS = {
             "mean shift in a kernel's space, learned from must-links and cannot-links",
             frozenset({"n_neighbors", "max_iter", "threads"}),
             semi_supervised_kernel_mean_shift,
+            copes=False,
+        ),
+        Method(
+            "metric",
+            "mean shift under a metric learned from links or known labels",
+            frozenset({"n_neighbors", "max_iter", "threads"}),
+            metric_mean_shift,
             copes=False,
         ),
     )
