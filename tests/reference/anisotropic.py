@@ -1,11 +1,11 @@
 """Mean shift with a metric per point, straight from Cheema (2016): slow, literal, float64.
 
     z_ij = (s_i - x_j)' M_j (s_i - x_j) / h_j^2
-    f(s_i) = sum_j sqrt(det M_j) h_j^-d k(z_ij)                                     (4.7)
-    s_i <- [sum_j B_j g(z_ij)]^-1 sum_j B_j g(z_ij) x_j,
-           B_j = M_j sqrt(det M_j) h_j^-(d+2)                                       (4.8)
+    f(s_i) = sum_j a_j k(z_ij),  a_j = sqrt(det M_j) h_j^-d                         (4.7)
+    s_i <- [sum_j B_j g(z_ij)]^-1 sum_j B_j g(z_ij) x_j,  B_j = a_j M_j / h_j^2     (4.8)
 
-and with one metric for all points
+and a_j to the power of dimension / d where the volume of a kernel counts as in so many dimensions;
+with one metric for all points
 
     s_i <- sum_j x_j h_j^-(d+2) g(z_ij) / sum_j h_j^-(d+2) g(z_ij)                  (4.5)
 """
@@ -26,14 +26,23 @@ def squared_distance(s, x, M, h):
     return float(v @ M @ v) / h**2
 
 
+def volume_factor(M, h, dimension=None):
+    """(sqrt(det M) h^-d)^(dimension / d)."""
+    d = M.shape[0]
+    return (np.sqrt(np.linalg.det(M)) * h**-d) ** ((d if dimension is None else dimension) / d)
+
+
+def composed(bases, weights):
+    """sum_k w_jk b_k b_k'."""
+    return np.array([sum(w * np.outer(b, b) for w, b in zip(row, bases, strict=True))
+                     for row in weights])  # fmt: skip
+
+
 def weights(points, metrics, h, s, kernel, reach=1.0, dimension=None):
-    """sqrt(det M_j) h_j^-d g(z_j) for all points."""
-    d = points.shape[1] if dimension is None else dimension
+    """a_j g(z_j) for all points."""
     return np.array(
         [
-            np.sqrt(np.linalg.det(M))
-            * hj**-d
-            * weight(kernel, squared_distance(s, x, M, hj), reach)
+            volume_factor(M, hj, dimension) * weight(kernel, squared_distance(s, x, M, hj), reach)
             for x, M, hj in zip(points, metrics, h, strict=True)
         ]
     )
@@ -41,9 +50,8 @@ def weights(points, metrics, h, s, kernel, reach=1.0, dimension=None):
 
 def density(points, metrics, h, s, kernel, reach=1.0, dimension=None):
     """f(s), eq. 4.7 without 1 / n."""
-    d = points.shape[1] if dimension is None else dimension
     return sum(
-        np.sqrt(np.linalg.det(M)) * hj**-d * shadow(kernel, squared_distance(s, x, M, hj), reach)
+        volume_factor(M, hj, dimension) * shadow(kernel, squared_distance(s, x, M, hj), reach)
         for x, M, hj in zip(points, metrics, h, strict=True)
     )
 

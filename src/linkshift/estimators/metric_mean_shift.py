@@ -72,7 +72,9 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         Learn and shift in the feature space of this kernel. Not with a metric that is there
         already, since the space is made in ``fit``.
     sigma : float, default=None
-        Width of the kernel; ``None`` is the mean pair distance.
+        Width of the kernel; ``None`` is half the mean pair distance. A metric is learned in the
+        space, so that a narrow kernel, whose space has more directions to choose from, does
+        better than the wider one of :class:`KernelMeanShift`.
     variance : float, default=0.999
         Share of the trace of the kernel matrix that the coordinates keep.
     n_neighbors : int, default=20
@@ -89,7 +91,8 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         dense clusters swallow their neighbours.
     ridge : float, default=1e-3
         Local metrics are of low rank, and eq. 4.8 needs their inverse: this share of their mean
-        eigenvalue is added to all. Not used for a global metric.
+        eigenvalue is added to all (within what the bases span; outside, no metric measures
+        anything). Not used for a global metric.
     merge_radius : float, default=0.3
         End points within this many bandwidths of each other are one mode.
     max_iter : int, default=300
@@ -146,8 +149,8 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
 
     Links are learned from and not enforced: see ``link_report_``, and :func:`linkshift.refine`.
 
-    Memory is O(n r) for a global metric of rank r and O(n d^2) for local ones, O(n^2) with a
-    kernel. All is computed in float64.
+    Memory is O(n r) for a global metric of rank r, O(n K) for local ones with K bases in use
+    (O(n d^2) where that is less), O(n^2) with a kernel. All is computed in float64.
 
     References
     ----------
@@ -279,7 +282,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         if self.kernel is None:
             self.rank_ = data.shape[1]
             return data.astype(np.float64)
-        self.sigma_ = pair_mean(data) if self.sigma is None else float(self.sigma)
+        self.sigma_ = 0.5 * pair_mean(data) if self.sigma is None else float(self.sigma)
         self._space, coordinates = kernel_space(data, Kernel("gaussian", sigma=self.sigma_))
         share = np.cumsum(np.einsum("ij,ij->j", coordinates, coordinates))
         self.rank_ = int(np.searchsorted(share, self.variance * share[-1])) + 1
@@ -395,23 +398,26 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
             n_iter, arrived = ascent.n_iter, ascent.converged
         else:
             assert isinstance(self.metric_, SCML)
-            weights = self._weights(points)
-            metrics = np.einsum(
-                "nk,ki,kj->nij", weights, self.metric_.bases_, self.metric_.bases_, optimize=True
-            )
+            bases, weights = self.metric_.bases_, self._weights(points)
             threads = n_threads(self.n_jobs)
-            h = anisotropic.local_bandwidth(points, metrics, k, ridge=self.ridge, n_threads=threads)
+            h = anisotropic.composed_bandwidth(
+                points, bases, weights, k, ridge=self.ridge, n_threads=threads
+            )
             self.bandwidth_ = lift_coincident(h, float(h.max()))
-            self.dimension_ = self._dimension(points @ matrix_root(metrics.mean(axis=0), None).T)
-            self._tilted = anisotropic.build(
+            mean_root = np.sqrt(weights.mean(axis=0))[:, None] * bases
+            self.dimension_ = self._dimension(points @ mean_root.T)
+            self._tilted = anisotropic.build_composed(
                 points,
-                metrics,
+                bases,
+                weights,
                 self.bandwidth_,
                 profile,
                 dimension=self.dimension_,
                 ridge=self.ridge,
             )
-            climbed = anisotropic.climb(self._tilted, points, **self._options())
+            climbed = anisotropic.climb(
+                self._tilted, self._tilted.to_span(points), **self._options()
+            )
             self._modes = anisotropic.merge(
                 self._tilted,
                 climbed.ends,
@@ -455,7 +461,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
     def _centers(self, points: Array) -> Array:
         """Modes in the columns of X: for a global metric, the weighted mean of rows at the mode."""
         if self._root is None:
-            return self._modes.centers
+            return anisotropic.full_positions(self._tilted, self._modes.centers)
         profile, measured = get_profile(self.profile), self._measured(points)
         log_factor = -(self.dimension_ + 2.0) * np.log(self.bandwidth_)
         centers = np.empty((self._modes.centers.shape[0], points.shape[1]))
@@ -497,7 +503,8 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
             ends = ascend(self._density, self._measured(points), **options).ends
             labels[~known] = basin_labels(ends, self._modes)
         else:
-            ends = anisotropic.climb(self._tilted, points, **options).ends
+            starts = self._tilted.to_span(points)
+            ends = anisotropic.climb(self._tilted, starts, **options).ends
             labels[~known] = anisotropic.label_ends(
                 self._tilted, ends, self._modes, n_threads=options["n_threads"]
             )

@@ -9,6 +9,15 @@ Which points are looked at. A point that was at r > reach bandwidths cannot be w
 the start has travelled (r - reach) / speed, where ``speed`` is the most bandwidths of that point
 that a step of length one can cross. ``wake`` holds that milestone for each point; until then the
 point costs one comparison.
+
+Two kinds of forms. ``n_bases`` tells which one is meant wherever a form is used.
+
+- Packed (``n_bases`` is nought): a form is a packed matrix, a lifted position the position itself.
+- Composed of K directions that all forms share: a form is K weights and the weight of the ridge, a
+  lifted position u the K coordinates along the directions and then the d of the ridge, so that a
+  squared distance is a weighted sum of squares of u - u_j. ``bases`` holds all K + d directions,
+  ``bases_t`` the same transposed, ``stack`` the K ones with rows of noughts to a multiple of
+  ``STACK``, ``ridge_form`` the packed sum of the outer products of the last d.
 """
 
 from __future__ import annotations
@@ -23,6 +32,7 @@ EXPONENTIAL = 2
 
 _SLACK = 1.0 - 1e-9  # milestones are set a hair too early, so that rounding cannot miss a point
 _TINY = 2.2250738585072014e-308
+STACK = 8  # directions that go into a sum of outer products in one pass over it
 _NEGLIGIBLE = 42.0  # exp(-42) is below the rounding of a sum by a factor of 300
 
 
@@ -55,6 +65,74 @@ def out_of_frame(rows, frame):  # type: ignore[no-untyped-def]
             here[k] = v
             for l in range(k):
                 here[l] -= v * line[l]
+
+
+@jit
+def lift(x, bases_t, out):  # type: ignore[no-untyped-def]
+    """Put the lifted x into ``out``; always in the same order, as ``into_frame``."""
+    d, q = bases_t.shape
+    if q == 0:
+        out[:] = x
+        return
+    out[:] = 0.0
+    for l in range(d):
+        v, line = x[l], bases_t[l]
+        for k in range(q):
+            out[k] += v * line[k]
+
+
+@jit
+def lift_rows(rows, bases_t, out):  # type: ignore[no-untyped-def]
+    """Lift each row."""
+    for i in range(rows.shape[0]):
+        lift(rows[i], bases_t, out[i])
+
+
+@jit
+def squared(x, point, form, difference, work, n_bases):  # type: ignore[no-untyped-def]
+    """Return (x - y)' N (x - y) for the lifted x and y."""
+    if n_bases > 0:
+        return composed_squared(x, point, form, n_bases)
+    for k in range(x.shape[0]):
+        difference[k] = x[k] - point[k]
+    return quadratic(difference, form, work)
+
+
+@jit
+def composed_squared(x, point, form, n_bases):  # type: ignore[no-untyped-def]
+    """Weighted sum of squared differences.
+
+    Four sums side by side: each is a chain of additions, and one would wait for itself.
+    """
+    q = x.shape[0]
+    a0 = a1 = a2 = a3 = 0.0
+    k = 0
+    while k + 4 <= n_bases:
+        d0, d1 = x[k] - point[k], x[k + 1] - point[k + 1]
+        d2, d3 = x[k + 2] - point[k + 2], x[k + 3] - point[k + 3]
+        a0 += form[k] * d0 * d0
+        a1 += form[k + 1] * d1 * d1
+        a2 += form[k + 2] * d2 * d2
+        a3 += form[k + 3] * d3 * d3
+        k += 4
+    while k < n_bases:
+        d0 = x[k] - point[k]
+        a0 += form[k] * d0 * d0
+        k += 1
+    r0 = r1 = r2 = r3 = 0.0
+    while k + 4 <= q:
+        d0, d1 = x[k] - point[k], x[k + 1] - point[k + 1]
+        d2, d3 = x[k + 2] - point[k + 2], x[k + 3] - point[k + 3]
+        r0 += d0 * d0
+        r1 += d1 * d1
+        r2 += d2 * d2
+        r3 += d3 * d3
+        k += 4
+    while k < q:
+        d0 = x[k] - point[k]
+        r0 += d0 * d0
+        k += 1
+    return ((a0 + a1) + (a2 + a3)) + form[n_bases] * ((r0 + r1) + (r2 + r3))
 
 
 @jit
@@ -93,6 +171,58 @@ def product(form, vector, out):  # type: ignore[no-untyped-def]
             dot += row[l] * vector[l]
         out[k] += dot
         begin += k + 1
+
+
+@jit
+def expand(coefficients, n_bases, stack, ridge_form, out):  # type: ignore[no-untyped-def]
+    """Put the packed matrix of a composed form into ``out``: a sum of outer products.
+
+    Several directions at a time: each pass over ``out`` then does more than load and store.
+    """
+    d = stack.shape[1]
+    ridge = coefficients[n_bases]
+    for l in range(out.shape[0]):
+        out[l] = ridge * ridge_form[l]
+    padded = np.zeros(stack.shape[0])
+    padded[:n_bases] = coefficients[:n_bases]
+    for k in range(0, stack.shape[0], STACK):
+        b0, b1, b2, b3 = stack[k], stack[k + 1], stack[k + 2], stack[k + 3]
+        b4, b5, b6, b7 = stack[k + 4], stack[k + 5], stack[k + 6], stack[k + 7]
+        begin = 0
+        for i in range(d):
+            row = out[begin : begin + i + 1]
+            c0, c1 = padded[k] * b0[i], padded[k + 1] * b1[i]
+            c2, c3 = padded[k + 2] * b2[i], padded[k + 3] * b3[i]
+            c4, c5 = padded[k + 4] * b4[i], padded[k + 5] * b5[i]
+            c6, c7 = padded[k + 6] * b6[i], padded[k + 7] * b7[i]
+            for l in range(i + 1):
+                low = row[l] + c0 * b0[l] + c1 * b1[l] + c2 * b2[l] + c3 * b3[l]
+                row[l] = low + c4 * b4[l] + c5 * b5[l] + c6 * b6[l] + c7 * b7[l]
+            begin += i + 1
+
+
+@jit
+def draw(forms, lifted, seat, index, pulls, count, n_bases, bases, work, target):  # type: ignore[no-untyped-def]
+    """Put the sum of pulls times N_j (x_j - seat) into ``target``, for composed forms.
+
+    It is summed along the directions, and goes to the columns once.
+    """
+    q = seat.shape[0]
+    work[:] = 0.0
+    for c in range(count):
+        pull = pulls[c]
+        if pull > 0.0:
+            form, point = forms[index[c]], lifted[index[c]]
+            for k in range(n_bases):
+                work[k] += pull * form[k] * (point[k] - seat[k])
+            ridge = pull * form[n_bases]
+            for k in range(n_bases, q):
+                work[k] += ridge * (point[k] - seat[k])
+    target[:] = 0.0
+    for k in range(q):
+        v, line = work[k], bases[k]
+        for l in range(target.shape[0]):
+            target[l] += v * line[l]
 
 
 @jit
@@ -170,29 +300,26 @@ def squared_length(lower, v):  # type: ignore[no-untyped-def]
 
 @jit
 def look(  # type: ignore[no-untyped-def]
-    kind, reach, floor, x, points, forms, size, log_size, log_factor, speed, wake, travelled,
-    difference, work, index, log_pull
+    kind, reach, floor, x, lifted, forms, size, log_size, log_factor, speed, wake, travelled,
+    n_bases, difference, work, index, log_pull
 ):  # fmt: skip
-    """Find the points that reach x.
+    """Find the points that reach the lifted x.
 
     Returns their number, the largest log pull, the log of the sum of weights and the log density.
     ``index`` takes the points, ``log_pull`` the logarithms of a_j g(z_j) e_j^2: how much of the
-    packed unit form of point j is in the sum of eq. 4.8.
+    unit form of point j is in the sum of eq. 4.8.
     """
-    d = x.shape[0]
     count = 0
     top_pull = -np.inf
     top_weight = -np.inf
     top_factor = -np.inf
     weights = 0.0
     shadows = 0.0
-    for j in range(points.shape[0]):
+    for j in range(lifted.shape[0]):
         if wake[j] > travelled:
             continue
-        point = points[j]
-        for k in range(d):
-            difference[k] = x[k] - point[k]
-        r = size[j] * np.sqrt(max(quadratic(difference, forms[j], work), 0.0))
+        z = squared(x, lifted[j], forms[j], difference, work, n_bases)
+        r = size[j] * np.sqrt(max(z, 0.0))
         if not r <= reach:
             wake[j] = travelled + (r * _SLACK - reach) / speed[j]
             continue
@@ -238,7 +365,7 @@ def look(  # type: ignore[no-untyped-def]
 
 @jit
 def gather(forms, index, log_pull, count, top_pull, total):  # type: ignore[no-untyped-def]
-    """Sum pulls times packed forms into ``total``; the pulls replace their logarithms."""
+    """Sum pulls times forms into ``total``; the pulls replace their logarithms."""
     total[:] = 0.0
     width = total.shape[0]
     for c in range(count):
@@ -262,7 +389,8 @@ def due(wake, travelled):  # type: ignore[no-untyped-def]
 
 @jit
 def climb_block(  # type: ignore[no-untyped-def]
-    kind, reach, floor, starts, points, forms, size, log_size, log_factor, speed, wake,
+    kind, reach, floor, starts, lifted, forms, size, log_size, log_factor, speed,
+    n_bases, bases, bases_t, stack, ridge_form, wake,
     max_iter, tol, budget, way, log_density, resting, converged, n_iter
 ):  # fmt: skip
     """Climb each start from where it is (start + way), at least by one step.
@@ -270,17 +398,21 @@ def climb_block(  # type: ignore[no-untyped-def]
     Goes on until the start rests or so much has come near that new milestones from matrix products
     are cheaper: ``budget`` points more than reach it. Stopping there does not change the steps.
     """
-    n, d = points.shape
-    difference, work, target, step = np.empty(d), np.empty(d), np.empty(d), np.empty(d)
+    n, q = lifted.shape
+    d = starts.shape[1]
+    difference, work, seat, here = np.empty(q), np.empty(q), np.empty(q), np.empty(q)
+    x, target, step = np.empty(d), np.empty(d), np.empty(d)
     index, log_pull = np.empty(n, dtype=np.int64), np.empty(n)
-    total = np.empty(d * (d + 1) // 2)
+    matrix = np.empty(d * (d + 1) // 2)
+    total = np.empty(n_bases + 1) if n_bases > 0 else matrix
     # Points as seen from the start: N_j (x_j - start). Relative to the start, the sum of eq. 4.8
-    # is as small as the way made, and loses no digits however far the data reaches.
+    # is as small as the way made, and loses no digits however far the data reaches. For packed
+    # forms they are kept; those of composed ones are as soon made as loaded.
     seen = np.full(n, -1, dtype=np.int64)
-    drawn = np.empty((n, d))
-    x = np.empty(d)
+    drawn = np.empty((0 if n_bases > 0 else n, d))
     for i in range(starts.shape[0]):
         start = starts[i]
+        lift(start, bases_t, seat)
         travelled = 0.0
         count = n
         while n_iter[i] < max_iter:
@@ -288,38 +420,43 @@ def climb_block(  # type: ignore[no-untyped-def]
                 break
             for k in range(d):
                 x[k] = start[k] + way[i, k]
+            lift(x, bases_t, here)
             count, top_pull, log_weights, log_density[i] = look(
-                kind, reach, floor, x, points, forms, size, log_size, log_factor, speed,
-                wake[i], travelled, difference, work, index, log_pull
+                kind, reach, floor, here, lifted, forms, size, log_size, log_factor, speed,
+                wake[i], travelled, n_bases, difference, work, index, log_pull
             )  # fmt: skip
             n_iter[i] += 1
             if count == 0:  # out of every kernel's reach: it stays
                 resting[i] = converged[i] = True
                 break
             gather(forms, index, log_pull, count, top_pull, total)
-            target[:] = 0.0
-            for c in range(count):
-                pull = log_pull[c]
-                if pull > 0.0:
-                    j = index[c]
-                    towards = drawn[j]
-                    if seen[j] != i:
-                        seen[j] = i
-                        point = points[j]
+            if n_bases > 0:
+                expand(total, n_bases, stack, ridge_form, matrix)
+                draw(forms, lifted, seat, index, log_pull, count, n_bases, bases, work, target)
+            else:
+                target[:] = 0.0
+                for c in range(count):
+                    pull = log_pull[c]
+                    if pull > 0.0:
+                        j = index[c]
+                        towards = drawn[j]
+                        if seen[j] != i:
+                            seen[j] = i
+                            point = lifted[j]
+                            for k in range(d):
+                                difference[k] = point[k] - start[k]
+                            product(forms[j], difference, towards)
                         for k in range(d):
-                            difference[k] = point[k] - start[k]
-                        product(forms[j], difference, towards)
-                    for k in range(d):
-                        target[k] += pull * towards[k]
-            factor(total, d)
-            solve(total, target)
+                            target[k] += pull * towards[k]
+            factor(matrix, d)
+            solve(matrix, target)
             length = 0.0
             for k in range(d):
                 step[k] = target[k] - way[i, k]
                 way[i, k] = target[k]
                 length += step[k] * step[k]
             travelled += np.sqrt(length)
-            if squared_length(total, step) * np.exp(top_pull - log_weights) <= tol * tol:
+            if squared_length(matrix, step) * np.exp(top_pull - log_weights) <= tol * tol:
                 resting[i] = converged[i] = True
                 break
         if n_iter[i] >= max_iter:
@@ -328,17 +465,17 @@ def climb_block(  # type: ignore[no-untyped-def]
 
 @jit
 def evaluate_block(  # type: ignore[no-untyped-def]
-    kind, reach, floor, positions, points, forms, size, log_size, log_factor, speed, wake,
-    precision, log_density
+    kind, reach, floor, positions, lifted, forms, size, log_size, log_factor, speed,
+    n_bases, wake, precision, log_density
 ):  # fmt: skip
-    """Packed local precision and log density at each position; precision nought out of reach."""
-    n, d = points.shape
-    difference, work = np.empty(d), np.empty(d)
+    """Form of the local precision and log density at each lifted position; nought out of reach."""
+    n, q = lifted.shape
+    difference, work = np.empty(q), np.empty(q)
     index, log_pull = np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(positions.shape[0]):
         count, top_pull, log_weights, log_density[i] = look(
-            kind, reach, floor, positions[i], points, forms, size, log_size, log_factor, speed,
-            wake[i], 0.0, difference, work, index, log_pull
+            kind, reach, floor, positions[i], lifted, forms, size, log_size, log_factor, speed,
+            wake[i], 0.0, n_bases, difference, work, index, log_pull
         )  # fmt: skip
         total = precision[i]
         gather(forms, index, log_pull, count, top_pull, total)
@@ -347,28 +484,58 @@ def evaluate_block(  # type: ignore[no-untyped-def]
 
 
 @jit
-def squared_distances(x, points, forms, rows, out):  # type: ignore[no-untyped-def]
-    """Put (x - x_j)' N_j (x - x_j) into ``out``, j in ``rows``; one N for all, or one each."""
-    d = x.shape[0]
-    difference, work = np.empty(d), np.empty(d)
-    for c in range(rows.shape[0]):
-        point = points[rows[c]]
-        for k in range(d):
-            difference[k] = x[k] - point[k]
-        form = forms[0] if forms.shape[0] == 1 else forms[rows[c]]
-        out[c] = max(quadratic(difference, form, work), 0.0)
+def mean_block(  # type: ignore[no-untyped-def]
+    kind, reach, floor, positions, lifted, forms, size, log_size, log_factor, speed,
+    n_bases, wake, rows, out
+):  # fmt: skip
+    """Mean of the rows weighted by the pulls of their points; nought out of reach."""
+    n, q = lifted.shape
+    difference, work = np.empty(q), np.empty(q)
+    index, log_pull = np.empty(n, dtype=np.int64), np.empty(n)
+    for i in range(positions.shape[0]):
+        count, top_pull, _, _ = look(
+            kind, reach, floor, positions[i], lifted, forms, size, log_size, log_factor, speed,
+            wake[i], 0.0, n_bases, difference, work, index, log_pull
+        )  # fmt: skip
+        mean = out[i]
+        mean[:] = 0.0
+        weights = 0.0
+        for c in range(count):
+            pull = np.exp(log_pull[c] - top_pull)
+            weights += pull
+            row = rows[index[c]]
+            for k in range(row.shape[0]):
+                mean[k] += pull * row[k]
+        if count > 0:
+            mean /= weights
 
 
 @jit
-def steps_block(total, pull, log_ratio, tol, step, arrived):  # type: ignore[no-untyped-def]
-    """Solve for the step of each start, given its packed sum of forms and its pull.
+def squared_distances(x, lifted, forms, rows, n_bases, out):  # type: ignore[no-untyped-def]
+    """Put (x - x_j)' N_j (x - x_j) into ``out``, j in ``rows``; one N for all, or one each."""
+    q = x.shape[0]
+    difference, work = np.empty(q), np.empty(q)
+    for c in range(rows.shape[0]):
+        form = forms[0] if forms.shape[0] == 1 else forms[rows[c]]
+        out[c] = max(squared(x, lifted[rows[c]], form, difference, work, n_bases), 0.0)
+
+
+@jit
+def steps_block(  # type: ignore[no-untyped-def]
+    total, pull, log_ratio, tol, n_bases, stack, ridge_form, step, arrived
+):  # fmt: skip
+    """Solve for the step of each start, given its sum of forms and its pull.
 
     ``arrived`` tells whether the step is at most ``tol`` by the local precision, which is the sum
     of forms times exp(log_ratio).
     """
     d = pull.shape[1]
+    lower = np.empty(d * (d + 1) // 2)
     for i in range(pull.shape[0]):
-        lower = total[i]
+        if n_bases > 0:
+            expand(total[i], n_bases, stack, ridge_form, lower)
+        else:
+            lower[:] = total[i]
         step[i] = pull[i]
         factor(lower, d)
         solve(lower, step[i])
