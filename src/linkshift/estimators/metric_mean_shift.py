@@ -72,8 +72,8 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         Learn and shift in the feature space of this kernel. Not with a metric that is there
         already, since the space is made in ``fit``.
     sigma : float, default=None
-        Width of the kernel; ``None`` is half the mean pair distance. A metric is learned in the
-        space, so that a narrow kernel, whose space has more directions to choose from, does
+        Width of the kernel; ``None`` is the mean pair distance over the root of 2. A metric is learned in
+        the space, so that a narrower kernel, which has more directions to choose from, does
         better than the wider one of :class:`KernelMeanShift`.
     variance : float, default=0.999
         Share of the trace of the kernel matrix that the coordinates keep.
@@ -282,7 +282,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         if self.kernel is None:
             self.rank_ = data.shape[1]
             return data.astype(np.float64)
-        self.sigma_ = 0.5 * pair_mean(data) if self.sigma is None else float(self.sigma)
+        self.sigma_ = pair_mean(data) / np.sqrt(2.0) if self.sigma is None else float(self.sigma)
         self._space, coordinates = kernel_space(data, Kernel("gaussian", sigma=self.sigma_))
         share = np.cumsum(np.einsum("ij,ij->j", coordinates, coordinates))
         self.rank_ = int(np.searchsorted(share, self.variance * share[-1])) + 1
