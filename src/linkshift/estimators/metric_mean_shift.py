@@ -72,9 +72,9 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         Learn and shift in the feature space of this kernel. Not with a metric that is there
         already, since the space is made in ``fit``.
     sigma : float, default=None
-        Width of the kernel; ``None`` is the mean pair distance over the root of 2. A metric is learned in
-        the space, so that a narrower kernel, which has more directions to choose from, does
-        better than the wider one of :class:`KernelMeanShift`.
+        Width of the kernel; ``None`` is the mean pair distance over the root of 2. A metric is
+        learned in the space, so that a narrower kernel, which has more directions to choose from,
+        does better than the wider one of :class:`KernelMeanShift`.
     variance : float, default=0.999
         Share of the trace of the kernel matrix that the coordinates keep.
     n_neighbors : int, default=20
