@@ -1,0 +1,1 @@
+"""Clusters that each have their own features: the parts of group-dependent clustering."""

@@ -1,0 +1,393 @@
+r"""One boosted classifier for each cluster, from views of its own choice.
+
+The classifier of cluster c adds up weak learners, dyadic hypercuts (eq. 8 of [1]_),
+
+.. math:: f_c(x) = \sum_t h_t(x), \qquad
+          h(x) = a \operatorname{sign}(k_m(x_p, x) - k_m(x_n, x) - \theta) + b,
+
+with :math:`x_p` from the cluster and :math:`x_n` from the rest: "more like this one than like
+that one, as view m sees it" (sign is -1 at nought). The loss is that of eq. 9,
+
+.. math:: \sum_i \ln(1 + \exp(-\tilde y_{ic} f_c(x_i))), \qquad \tilde y_{ic} = \pm 1,
+
+so that :math:`f_c` is the log-odds of belonging to c. LogitBoost [2]_ starts from nought and, with
+:math:`p_i = 1 / (1 + e^{-f(x_i)})`, adds the h that fits the working response
+:math:`z_i = (y_i - p_i) / w_i` best in squares weighted by :math:`w_i = p_i (1 - p_i)`. Here z is
+held within 4 and w above 1e-5: a sample that looks mislabelled cannot pull hard.
+
+Each round tries few fresh dyads, the same ones in every view; more of them fit noise. Projections
+:math:`k_m(x_p, x) - k_m(x_n, x)` are put into 64 bins over the range that samples other than the
+two ends have, and sums over bins tell the best cut. Of cuts that are equally good, which is common
+when clusters are well apart, the one whose projections have the widest range counts, and then the
+first: the first view, its first dyad, its lowest threshold. A round in which nothing can be cut
+(constant kernels, all ends held out) adds a constant, a = 0.
+
+Where the samples to learn from have no member of the cluster, or nothing but members, there is
+nothing to learn, and the score is the constant
+
+.. math:: \ln \frac{n_+ + 1/2}{n_- + 1/2},
+
+counts being those of the samples to learn from: low, but finite, for an empty cluster.
+
+Random draws are seeded by a number from the random state and the cluster's first sample. Hence
+numbering the clusters otherwise reorders the columns of the scores and changes nothing else; more
+rounds begin with the same ones; neither the order of views nor the number of threads matters.
+
+References
+----------
+.. [1] Y.-Y. Lin, T.-L. Liu, C.-S. Fuh, "Clustering Complex Data with Group-Dependent Feature
+       Selection", ECCV 2010.
+.. [2] J. Friedman, T. Hastie, R. Tibshirani, "Additive Logistic Regression: a Statistical View of
+       Boosting", Annals of Statistics 28 (2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from linkshift.groups._boosting_loops import boost
+from linkshift.groups.views import Columns, KernelBank
+
+__all__ = ["Classifiers", "fit_classifiers", "held_out_scores", "log_loss"]
+
+Array = NDArray[Any]
+
+_BLOCK_BYTES = 1 << 26  # of kernel columns computed at once, where the bank does not store them
+
+
+@dataclass(frozen=True, eq=False)
+class Classifiers:
+    """Weak learners of every cluster: arrays of shape (n_clusters, n_rounds).
+
+    Attributes
+    ----------
+    view : ndarray of int
+        m, the view that a weak learner looks at; -1 for a constant.
+    positive, negative : ndarray of int
+        Training samples at the ends of the dyad; -1 for a constant.
+    threshold, a, b : ndarray of float
+        See the formula at the top of this module.
+    gain : ndarray of float
+        Weighted squares of the working response that the cut took away, beyond a constant.
+    start : ndarray of shape (n_clusters,)
+        Constants: nought, or the whole score of a cluster that has nothing to learn from.
+    n_views : int
+        Number of views of the bank.
+    """
+
+    view: Array
+    positive: Array
+    negative: Array
+    threshold: Array
+    a: Array
+    b: Array
+    gain: Array
+    start: Array
+    n_views: int
+
+    @property
+    def samples(self) -> Array:
+        """Training samples whose kernel columns the scores need, in increasing order."""
+        cuts = self.view >= 0
+        return np.unique(np.concatenate([self.positive[cuts], self.negative[cuts]]))
+
+    @property
+    def view_importances(self) -> Array:
+        r"""What each view has to say on each cluster, shape (n_clusters, n_views).
+
+        A view's share in the sum of ``gain``; to second order, gain is twice what a weak learner
+        takes off the loss. Rows sum to one; a cluster without any cut has equal shares.
+        """
+        sums = np.zeros((self.view.shape[0], self.n_views))
+        for c in range(self.view.shape[0]):
+            cuts = self.view[c] >= 0
+            np.add.at(sums[c], self.view[c, cuts], self.gain[c, cuts])
+        totals = sums.sum(axis=1, keepdims=True)
+        even = np.full_like(sums, 1.0 / self.n_views)
+        return np.divide(sums, totals, out=even, where=totals > 0)
+
+    def scores(self, columns: Columns) -> Array:
+        """Scores f_c of samples, shape (n, n_clusters).
+
+        Parameters
+        ----------
+        columns : Columns
+            From ``bank.transform(new, samples=classifiers.samples)``, or, for the training
+            samples, ``bank.columns(classifiers.samples)``.
+        """
+        values = columns.values
+        out = np.tile(self.start, (values.shape[2], 1))
+        for c, r in np.ndindex(*self.view.shape):
+            m = self.view[c, r]
+            if m < 0:
+                out[:, c] += self.b[c, r]
+                continue
+            p, q = columns.positions([self.positive[c, r], self.negative[c, r]])
+            above = values[m, p] - values[m, q] > self.threshold[c, r]
+            out[:, c] += np.where(above, self.b[c, r] + self.a[c, r], self.b[c, r] - self.a[c, r])
+        return out
+
+
+def held_out_scores(
+    bank: KernelBank,
+    labels: ArrayLike,
+    n_clusters: int,
+    *,
+    n_rounds: int,
+    n_folds: int = 10,
+    n_candidates: int = 10,
+    random_state: int | np.random.RandomState | None = None,
+    n_threads: int = 1,
+) -> Array:
+    """Scores of samples by classifiers that were learned without them (section 4.3).
+
+    Samples are dealt into folds anew at each call. A sample is scored by classifiers that have
+    seen neither its label nor, as an end of a dyad, the sample itself; the other samples of its
+    fold are left out with it. Only the ranges of the bins are taken from all samples.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        Kernels of the n samples.
+    labels : array-like of shape (n,)
+        A cluster, 0 to n_clusters - 1, for each sample.
+    n_clusters : int
+        Number of clusters, C; some may be empty.
+    n_rounds : int
+        Weak learners in a classifier.
+    n_folds : int, default=10
+        Folds; no more than samples are made.
+    n_candidates : int, default=10
+        Dyads tried in each round (in every view). All folds share them, and each leaves out those
+        with an end in it: about a fifth of ten folds' dyads.
+    random_state : int, RandomState or None, default=None
+        Seed of folds and dyads.
+    n_threads : int, default=1
+        Clusters learned at once. Results do not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n, n_clusters)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.groups.boosting import held_out_scores
+    >>> from linkshift.groups.views import kernel_bank
+    >>> X = np.repeat([[0.0], [5.0], [9.0]], 10, axis=0) + np.linspace(0, 1, 30)[:, None]
+    >>> y = np.repeat([0, 1, 2], 10)
+    >>> scores = held_out_scores(kernel_bank([X]), y, 3, n_rounds=5, random_state=0)
+    >>> (scores.argmax(axis=1) == y).all()
+    np.True_
+    """
+    if n_folds < 2:
+        raise ValueError(f"n_folds must be at least 2, got {n_folds}: one holds out everything.")
+    y = _check(bank, labels, n_clusters, n_rounds, n_candidates, n_threads)
+    random = check_random_state(random_state)
+    n = y.size
+    folds = min(n_folds, n)
+    fold = random.permutation(n) % folds
+    seed = int(random.randint(np.iinfo(np.int32).max))
+    out = np.empty((n, n_clusters))
+
+    def one(c: int) -> None:
+        task = _Task(bank, y == c, fold, folds)
+        scores, _, _, _ = task.learn(n_rounds, n_candidates, seed)
+        out[:, c] = scores[np.arange(n), fold]
+
+    _for_each(one, n_clusters, n_threads)
+    return out
+
+
+def fit_classifiers(
+    bank: KernelBank,
+    labels: ArrayLike,
+    n_clusters: int,
+    *,
+    n_rounds: int,
+    n_candidates: int = 10,
+    random_state: int | np.random.RandomState | None = None,
+    n_threads: int = 1,
+) -> Classifiers:
+    """Learn the classifier of every cluster from all samples, to score new ones.
+
+    On the samples that they were learned from, their scores are too good to be of use: for these
+    see :func:`held_out_scores`, whose parameters mean the same.
+
+    Returns
+    -------
+    Classifiers
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.groups.boosting import fit_classifiers
+    >>> from linkshift.groups.views import kernel_bank
+    >>> rng = np.random.RandomState(0)
+    >>> y = np.repeat([0, 1], 30)
+    >>> views = {"noise": rng.rand(60, 2), "signal": y[:, None] + rng.rand(60, 1)}
+    >>> bank = kernel_bank(views)
+    >>> classifiers = fit_classifiers(bank, y, 2, n_rounds=5, random_state=0)
+    >>> classifiers.view_importances[:, 1] > 0.9
+    array([ True,  True])
+    >>> new = {"noise": np.zeros((2, 2)), "signal": np.array([[0.5], [1.5]])}
+    >>> classifiers.scores(bank.transform(new, samples=classifiers.samples)).argmax(axis=1)
+    array([0, 1])
+    """
+    y = _check(bank, labels, n_clusters, n_rounds, n_candidates, n_threads)
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    everyone = np.full(y.size, -1)  # in no fold: nobody is held out
+    shape = (n_clusters, n_rounds)
+    whole = np.full((3, *shape), -1, dtype=np.intp)
+    real = np.zeros((4, *shape))
+    start = np.zeros(n_clusters)
+
+    def one(c: int) -> None:
+        task = _Task(bank, y == c, everyone, 1)
+        _, dyads, choice, cut = task.learn(n_rounds, n_candidates, seed)
+        start[c] = task.start[0]
+        view, dyad = choice[:, 0, 0], choice[:, 0, 1]
+        cuts = np.flatnonzero(view >= 0)
+        whole[0, c] = view
+        whole[1:, c, cuts] = dyads[cuts, dyad[cuts]].T
+        real[:, c] = cut[:, 0].T
+
+    _for_each(one, n_clusters, n_threads)
+    view, positive, negative = whole
+    threshold, a, b, gain = real
+    return Classifiers(view, positive, negative, threshold, a, b, gain, start, bank.n_views)
+
+
+def log_loss(scores: ArrayLike, labels: ArrayLike) -> Array:
+    r"""Loss of each cluster's classifier (eq. 9), shape (n_clusters,).
+
+    .. math:: \sum_i \ln(1 + \exp(-\tilde y_{ic} f_c(x_i)))
+
+    Their sum is the objective of the method (eq. 2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.groups.boosting import log_loss
+    >>> log_loss(np.zeros((3, 2)), [0, 1, 1]) / np.log(2)
+    array([3., 3.])
+    """
+    f = np.asarray(scores, dtype=np.float64)
+    member = np.asarray(labels)[:, None] == np.arange(f.shape[1])
+    return np.asarray(np.logaddexp(0.0, np.where(member, -f, f)).sum(axis=0))
+
+
+class _Task:
+    """One cluster against the rest, in all folds."""
+
+    def __init__(self, bank: KernelBank, member: Array, fold: Array, n_folds: int) -> None:
+        self.bank, self.member, self.fold = bank, member, fold
+        learning = fold[:, None] != np.arange(n_folds)
+        inside = (learning & member[:, None]).sum(axis=0)
+        outside = learning.sum(axis=0) - inside
+        self.learns = (inside > 0) & (outside > 0)
+        self.start = np.where(self.learns, 0.0, np.log((inside + 0.5) / (outside + 0.5)))
+
+    def learn(
+        self, n_rounds: int, n_candidates: int, seed: int
+    ) -> tuple[Array, Array, Array, Array]:
+        """Scores (n, folds), dyads (rounds, candidates, 2), and what ``boost`` chose of them."""
+        n, n_folds = self.member.size, self.start.size
+        scores = np.tile(self.start, (n, 1))
+        choice = np.full((n_rounds, n_folds, 2), -1, dtype=np.int64)
+        cut = np.zeros((n_rounds, n_folds, 4))
+        dyads = np.full((n_rounds, n_candidates, 2), -1, dtype=np.int64)
+        if not self.learns.any():
+            return scores, dyads, choice, cut
+        dyads = draw_dyads(self.member, n_rounds, n_candidates, seed)
+        member = self.member.astype(np.float64)
+        step = self._rounds_at_once(n_rounds, n_candidates)
+        for first in range(0, n_rounds, step):
+            part = slice(first, first + step)
+            columns = self.bank.columns(dyads[part])
+            ends = columns.positions(dyads[part])
+            boost(
+                columns.values,
+                ends,
+                dyads[part],
+                member,
+                self.fold,
+                self.learns,
+                scores,
+                choice[part],
+                cut[part],
+            )
+        return scores, dyads, choice, cut
+
+    def _rounds_at_once(self, n_rounds: int, n_candidates: int) -> int:
+        if self.bank.values is not None:
+            return n_rounds
+        each = 4 * self.bank.n_views * self.bank.n_samples * 2 * n_candidates
+        return max(1, _BLOCK_BYTES // each)
+
+
+def draw_dyads(member: Array, n_rounds: int, n_candidates: int, seed: int) -> Array:
+    """Draw dyads: samples of the cluster and of the rest, shape (n_rounds, n_candidates, 2)."""
+    inside, outside = np.flatnonzero(member), np.flatnonzero(~member)
+    # The first sample names the cluster whatever its number; one more number for each draw keeps
+    # the first rounds the same when there are more.
+    random = np.random.RandomState([seed, int(inside[0])])
+    share = random.random_sample((n_rounds, n_candidates, 2))
+    return np.stack(
+        [
+            inside[(share[..., 0] * inside.size).astype(np.intp)],
+            outside[(share[..., 1] * outside.size).astype(np.intp)],
+        ],
+        axis=-1,
+    ).astype(np.int64)
+
+
+def _for_each(one: Callable[[int], None], n_clusters: int, n_threads: int) -> None:
+    """Call for every cluster; each writes to places of its own."""
+    if n_threads == 1:
+        for c in range(n_clusters):
+            one(c)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(one, range(n_clusters)))
+
+
+def _check(
+    bank: KernelBank,
+    labels: ArrayLike,
+    n_clusters: int,
+    n_rounds: int,
+    n_candidates: int,
+    n_threads: int,
+) -> Array:
+    """Labels as integers; refuse what makes no sense."""
+    counts = {
+        "n_clusters": n_clusters,
+        "n_rounds": n_rounds,
+        "n_candidates": n_candidates,
+        "n_threads": n_threads,
+    }
+    for name, value in counts.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}.")
+    y = np.asarray(labels)
+    if y.shape != (bank.n_samples,):
+        raise ValueError(
+            f"labels must hold one cluster for each of the {bank.n_samples} samples of the bank; "
+            f"their shape is {y.shape}."
+        )
+    if y.dtype.kind not in "iu":
+        raise TypeError(f"labels must be integers, 0 to n_clusters - 1; they are {y.dtype}.")
+    if y.min() < 0 or y.max() >= n_clusters:
+        raise ValueError(
+            f"labels must lie between 0 and n_clusters - 1 = {n_clusters - 1}; they go from "
+            f"{y.min()} to {y.max()}."
+        )
+    return y

@@ -1,0 +1,539 @@
+r"""Views of the same samples, and the bank of kernels made from them.
+
+A view describes all samples in one way: colours, shapes, words. Each has a distance
+:math:`d_m`, and all are brought to one form by a kernel (eq. 1 of [1]_):
+
+.. math:: k_m(x, y) = \exp(-\gamma_m d_m(x, y)^2)
+
+What follows sees kernels only, so that views need not be vectors.
+
+============= =====================================================================================
+metric        squared distance
+============= =====================================================================================
+"euclidean"   :math:`\|x - y\|^2`
+"cosine"      :math:`\|x / \|x\| - y / \|y\|\|^2 = 2 - 2 \cos(x, y)`; a row of noughts stays one
+"chi2"        :math:`\frac12 \sum_i (x_i - y_i)^2 / (x_i + y_i)`, for histograms
+a callable    the square of ``metric(X, Y)``, distances of shape (rows of X, rows of Y)
+"precomputed" the square of the distance that is given
+"kernel"      none: kernel values are given and taken as they are
+============= =====================================================================================
+
+The chi2 distance is the root of the usual chi2 statistic: it is a metric, and its kernel is the
+usual exponential chi2 kernel.
+
+References
+----------
+.. [1] Y.-Y. Lin, T.-L. Liu, C.-S. Fuh, "Clustering Complex Data with Group-Dependent Feature
+       Selection", ECCV 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
+
+__all__ = ["Columns", "KernelBank", "Metric", "kernel_bank", "median_gamma"]
+
+Array = NDArray[Any]
+MetricName = Literal["euclidean", "cosine", "chi2", "precomputed", "kernel"]
+Metric = MetricName | Callable[[Any, Any], Any]
+Gamma = float | Literal["median"]
+Views = Any  # a table, or a list or dict of tables: see kernel_bank
+
+_NAMES = ("euclidean", "cosine", "chi2", "precomputed", "kernel")
+_MATRICES = ("precomputed", "kernel")
+_MOST_ROWS = 2000  # whose pairs tell the median
+_CHUNK_PAIRS = 1 << 22
+_LARGEST = 1e30  # kernel value
+_ASYMMETRY = 1e-6  # of the largest value
+# Inner products lose the digits of a squared distance this small against the squared norms: rows
+# that are equal must be at distance nought, or a median of nought would not be seen.
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    r"""Kernel values of samples with some of the training samples.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_views, n_columns, n), float32
+        ``values[m, j, i]`` is :math:`k_m(x_{s_j}, x_i)`.
+    samples : ndarray of shape (n_columns,)
+        The training samples :math:`s_j`, in increasing order.
+    """
+
+    values: Array
+    samples: Array
+
+    def positions(self, samples: ArrayLike) -> Array:
+        """Where training samples stand in ``values``; one that does not is an error."""
+        wanted = np.asarray(samples, dtype=np.intp)
+        at = np.minimum(np.searchsorted(self.samples, wanted), max(self.samples.size - 1, 0))
+        if wanted.size and (not self.samples.size or (self.samples[at] != wanted).any()):
+            raise ValueError(
+                "Some training samples have no column here; ask transform or columns for "
+                "those that the classifiers name in `samples`."
+            )
+        return at
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """One view of the training samples, with all that is needed to meet new ones.
+
+    ``data`` are the rows as the metric wants them (see ``_prepare``), or the matrix that was
+    given; None for such a matrix once its kernel is stored.
+    """
+
+    name: str
+    metric: Metric
+    gamma: float
+    n: int
+    width: int
+    origin: Array | None
+    data: Array | None
+
+    def kernel(self, rows: Array, samples: Array | slice) -> Array:
+        """Kernel values, shape (rows, samples), of prepared rows with training samples."""
+        if self.metric in _MATRICES:
+            squared = rows[:, samples]
+            if self.metric == "kernel":
+                return squared
+            squared = squared**2
+        else:
+            assert self.data is not None
+            squared = _squared_distances(self.name, self.metric, rows, self.data[samples])
+        return np.exp(-self.gamma * squared)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelBank:
+    r"""Kernels of all views on the training samples; made by :func:`kernel_bank`.
+
+    Attributes
+    ----------
+    views : tuple
+        What is known of each view.
+    values : ndarray of shape (n_views, n, n), float32, or None
+        All kernel values, :math:`4 M n^2` bytes; None when that was too much and columns are
+        computed when asked for.
+    groups : dict or None
+        Columns of each view, when views are parts of one table.
+    """
+
+    views: tuple[_View, ...]
+    values: Array | None
+    groups: dict[str, Any] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the views."""
+        return tuple(view.name for view in self.views)
+
+    @property
+    def gammas(self) -> Array:
+        """Width of each kernel; NaN where the kernel itself was given."""
+        return np.array([view.gamma for view in self.views])
+
+    @property
+    def n_views(self) -> int:
+        """Number of views, M."""
+        return len(self.views)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of training samples, n."""
+        return self.views[0].n
+
+    def columns(self, samples: ArrayLike) -> Columns:
+        """Kernel values of all training samples with (at least) the given ones.
+
+        When everything is stored, everything is handed out, without a copy. Otherwise the
+        columns are computed: 4 M n bytes for each.
+        """
+        wanted = self._existing(samples)
+        if self.values is not None:
+            return Columns(self.values, np.arange(self.n_samples))
+        out = np.empty((self.n_views, wanted.size, self.n_samples), dtype=np.float32)
+        for m, view in enumerate(self.views):
+            assert view.data is not None
+            # Kernels are symmetric: the chosen samples are the rows, the others the columns.
+            _fill(out[m], view, view.data[wanted])
+        return Columns(out, wanted)
+
+    def transform(self, views: Views, samples: ArrayLike | None = None) -> Columns:
+        """Kernel values of new samples with the given training samples (default: with all).
+
+        Parameters
+        ----------
+        views : table, list or dict
+            New samples, in the form that the training samples had. A view of given distances or
+            kernel values has shape (n_new, n): one column for each training sample.
+        samples : array-like of int, default=None
+            Training samples; memory is 4 M n_new bytes for each.
+
+        Returns
+        -------
+        Columns
+        """
+        tables = _tables_like(self, views)
+        wanted = self._existing(np.arange(self.n_samples) if samples is None else samples)
+        n_new = next(iter(tables.values())).shape[0]
+        out = np.empty((self.n_views, wanted.size, n_new), dtype=np.float32)
+        rows = max(1, _CHUNK_PAIRS // max(wanted.size, 1))
+        for m, view in enumerate(self.views):
+            table = tables[view.name]
+            if table.shape[1] != view.width:
+                _refuse(
+                    view.name,
+                    f"new samples have {table.shape[1]} columns, the training samples "
+                    + (
+                        f"number {view.width}; give one column for each of them."
+                        if view.metric in _MATRICES
+                        else f"had {view.width}; give the same features."
+                    ),
+                )
+            _check_values(view.name, view.metric, table)
+            prepared = _prepare(view.metric, table, view.origin)
+            for first in range(0, n_new, rows):
+                block = view.kernel(prepared[first : first + rows], wanted)
+                out[m, :, first : first + rows] = block.T
+        return Columns(out, wanted)
+
+    def _existing(self, samples: ArrayLike) -> Array:
+        """Check and sort numbers of training samples."""
+        wanted = np.unique(np.asarray(samples, dtype=np.intp))
+        if wanted.size and (wanted[0] < 0 or wanted[-1] >= self.n_samples):
+            raise ValueError(
+                f"Training samples are numbered 0 to {self.n_samples - 1}; samples go from "
+                f"{wanted[0]} to {wanted[-1]}."
+            )
+        return wanted
+
+
+def kernel_bank(
+    views: Views,
+    *,
+    groups: Mapping[str, Any] | None = None,
+    names: Sequence[str] | None = None,
+    metric: Metric | Sequence[Metric] | Mapping[str, Metric] = "euclidean",
+    gamma: Gamma | Sequence[Gamma] | Mapping[str, Gamma] = "median",
+    max_bytes: int = 1 << 30,
+) -> KernelBank:
+    r"""Make a bank of kernels from views.
+
+    Parameters
+    ----------
+    views : table, list or dict
+        A dict (names to tables) or list of tables with the same n rows, one for each view; or
+        one table, whose columns ``groups`` parts into views. A table is a 2-D array or a
+        DataFrame of numbers; for the metrics "precomputed" and "kernel" it is an (n, n) matrix.
+    groups : dict, default=None
+        For one table: name of each view to its columns, as a list of positions, a slice of
+        positions, a mask, or, for a DataFrame, a list of column names.
+    names : sequence of str, default=None
+        For a list: names of the views; "view0", "view1", ... when not given.
+    metric : str, callable, or a list or dict of them, default="euclidean"
+        See the table at the top of this module. One for all views, one for each, or by name
+        (views that a dict does not name are "euclidean").
+    gamma : "median", float, or a list or dict of them, default="median"
+        "median" is :func:`median_gamma` over pairs of samples (above 2,000 samples, of 2,000
+        evenly spread ones): no unit of measurement then matters. A dict may leave views out.
+    max_bytes : int, default=2**30
+        Up to this size all kernel values are kept, :math:`4 M n^2` bytes; above it, columns are
+        computed each time they are asked for.
+
+    Returns
+    -------
+    KernelBank
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.groups.views import kernel_bank
+    >>> X = np.array([[0.0, 0.0, 7.0], [1.0, 0.0, 7.0], [0.0, 2.0, 5.0]])
+    >>> bank = kernel_bank(X, groups={"place": [0, 1], "size": slice(2, 3)})
+    >>> bank.names, bank.gammas
+    (('place', 'size'), array([0.25, 0.25]))
+    >>> bank.columns([0]).values[:, 0].round(3)
+    array([[1.   , 0.779, 0.368],
+           [1.   , 1.   , 0.368]], dtype=float32)
+    >>> bank.transform(X[:2], samples=[2]).values.round(3)
+    array([[[0.368, 0.287]],
+    <BLANKLINE>
+           [[0.368, 0.368]]], dtype=float32)
+    """
+    tables = _tables(views, groups, names)
+    metrics = _per_view("metric", metric, tables, "euclidean")
+    gammas = _per_view("gamma", gamma, tables, "median")
+    n = next(iter(tables.values())).shape[0]
+    made = [_make_view(name, tables[name], metrics[name], gammas[name]) for name in tables]
+    values = None
+    if 4 * len(made) * n * n <= max_bytes:
+        values = np.empty((len(made), n, n), dtype=np.float32)
+        for m, view in enumerate(made):
+            assert view.data is not None
+            _fill(values[m], view, view.data)
+        made = [replace(v, data=None) if v.metric in _MATRICES else v for v in made]
+    return KernelBank(tuple(made), values, dict(groups) if groups is not None else None)
+
+
+def median_gamma(squared: ArrayLike) -> float:
+    r"""Width of a kernel from squared distances of pairs: :math:`1 / \operatorname{median} d^2`.
+
+    When most pairs coincide and the median is nought, the mean of the positive squares stands in
+    for it; when all do, gamma is 1 (the kernel is constant for any).
+
+    Examples
+    --------
+    >>> from linkshift.groups.views import median_gamma
+    >>> median_gamma([1.0, 4.0, 9.0]), median_gamma([0.0, 0.0, 2.0]), median_gamma([0.0])
+    (0.25, 0.5, 1.0)
+    """
+    values = np.asarray(squared, dtype=np.float64)
+    positive = values[values > 0]
+    if not positive.size:
+        return 1.0
+    return 1.0 / (float(np.median(values)) or float(positive.mean()))
+
+
+def _make_view(name: str, table: Array, metric: Metric, gamma: Gamma) -> _View:
+    """Check one view and settle its gamma."""
+    if not callable(metric) and metric not in _NAMES:
+        _refuse(name, f"unknown metric {metric!r}; take one of {', '.join(_NAMES)}, or a callable.")
+    if gamma != "median" and not (
+        isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf
+    ):
+        _refuse(name, f"gamma must be 'median' or a positive number, got {gamma!r}.")
+    _check_values(name, metric, table)
+    n = table.shape[0]
+    if metric in _MATRICES:
+        _check_matrix(name, metric, table)
+    if metric == "kernel":
+        if gamma != "median":
+            _refuse(name, "a kernel that is given has no gamma; leave it out, or give distances.")
+        return _View(name, metric, np.nan, n, n, None, table)
+    origin = table.mean(axis=0) if metric == "euclidean" else None
+    data = _prepare(metric, table, origin)
+    some = np.unique(np.linspace(0, n - 1, min(n, _MOST_ROWS)).astype(np.intp))
+    if metric == "precomputed":
+        squared = data[np.ix_(some, some)] ** 2
+    else:
+        squared = _squared_distances(name, metric, data[some], data[some])
+    if callable(metric):
+        _check_matrix(name, metric, squared)
+    width = median_gamma(squared[np.triu_indices(some.size, 1)]) if gamma == "median" else gamma
+    return _View(name, metric, float(width), n, table.shape[1], origin, data)
+
+
+def _fill(out: Array, view: _View, rows: Array) -> None:
+    """Kernel values of prepared rows with all training samples, some rows at a time."""
+    step = max(1, _CHUNK_PAIRS // max(view.n, 1))
+    for first in range(0, rows.shape[0], step):
+        out[first : first + step] = view.kernel(rows[first : first + step], slice(None))
+
+
+def _prepare(metric: Metric, table: Array, origin: Array | None) -> Array:
+    """Rows as ``_squared_distances`` wants them: about the mean, or of length one."""
+    if origin is not None:
+        return table - origin
+    if metric == "cosine":
+        norms = np.linalg.norm(table, axis=1, keepdims=True)
+        return np.divide(table, norms, out=np.zeros_like(table), where=norms > 0)
+    return table
+
+
+def _squared_distances(name: str, metric: Metric, X: Array, Y: Array) -> Array:
+    """Squared distances of prepared rows; the only place that knows the metrics."""
+    if callable(metric):
+        distances = np.asarray(metric(X, Y), dtype=np.float64)
+        if distances.shape != (X.shape[0], Y.shape[0]):
+            _refuse(
+                name,
+                "metric(X, Y) must give a row for each row of X and a column for each row of "
+                f"Y: {(X.shape[0], Y.shape[0])}, but its shape is {distances.shape}.",
+            )
+        if not np.isfinite(distances).all() or (distances < 0).any():
+            _refuse(name, "metric(X, Y) gave values that are negative or not finite.")
+        return distances**2
+    if metric == "chi2":
+        return -0.5 * additive_chi2_kernel(X, Y)
+    squared = euclidean_distances(X, Y, squared=True)
+    norms = np.add.outer(np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y))
+    squared[squared <= _EQUAL * norms] = 0.0
+    return squared
+
+
+def _tables(
+    views: Views, groups: Mapping[str, Any] | None, names: Sequence[str] | None
+) -> dict[str, Array]:
+    """Tables of numbers by name, all with the same number of rows."""
+    if groups is not None:
+        if names is not None:
+            raise ValueError("groups names the views already; leave names out.")
+        if not groups:
+            raise ValueError("groups is empty; name the columns of at least one view.")
+        found = {name: _part(views, name, columns) for name, columns in groups.items()}
+    elif isinstance(views, Mapping):
+        if names is not None:
+            raise ValueError("A dict names the views already; leave names out.")
+        found = dict(views)
+    elif hasattr(views, "columns") or issparse(views) or getattr(views, "ndim", 0) == 2:
+        raise ValueError(
+            "One table is no list of views: name the columns of each view in groups, or pass "
+            "[X] to have it as the only view."
+        )
+    else:
+        found = _named(list(views), names)
+    if not found:
+        raise ValueError("There are no views; give at least one.")
+    if len({str(name) for name in found}) < len(found):
+        raise ValueError(f"Two views have the same name: {[str(name) for name in found]}.")
+    tables = {str(name): _table(str(name), table) for name, table in found.items()}
+    first = next(iter(tables))
+    for name, table in tables.items():
+        if table.shape[0] != tables[first].shape[0]:
+            _refuse(
+                name,
+                f"{table.shape[0]} rows, but view {first!r} has {tables[first].shape[0]}; "
+                "all views must describe the same samples in the same order.",
+            )
+    return tables
+
+
+def _named(tables: list[Any], names: Sequence[str] | None) -> dict[str, Any]:
+    if names is None:
+        names = [f"view{m}" for m in range(len(tables))]
+    if len(names) != len(tables):
+        raise ValueError(f"{len(names)} names for {len(tables)} views; give one for each.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"Two views have the same name: {list(names)}.")
+    return dict(zip(names, tables, strict=True))
+
+
+def _tables_like(bank: KernelBank, views: Views) -> dict[str, Array]:
+    """Tables of new samples, by the names that the bank has."""
+    if bank.groups is not None:
+        return _tables(views, bank.groups, None)
+    listed = not isinstance(views, Mapping)
+    if listed and len(views) != bank.n_views:
+        raise ValueError(f"{len(views)} views are given, the bank has {bank.n_views}.")
+    tables = _tables(views, None, bank.names if listed else None)
+    if set(tables) != set(bank.names):
+        raise ValueError(
+            f"The views are called {sorted(tables)}, those of the bank {sorted(bank.names)}; "
+            "give the same."
+        )
+    return tables
+
+
+def _part(table: Any, name: str, columns: Any) -> Any:
+    """Columns of a table that make up a view."""
+    if isinstance(table, Mapping | list | tuple) or issparse(table):
+        raise TypeError("groups parts one 2-D array or DataFrame; leave it out for other views.")
+    frame = hasattr(table, "columns") and hasattr(table, "iloc")
+    if isinstance(columns, str):
+        columns = [columns]
+    # A mask is no list of names, though True is found among columns that are called 0 and 1.
+    listed = not isinstance(columns, slice) and np.asarray(columns).dtype != bool
+    if frame and listed and all(c in table.columns for c in columns):
+        part = table[list(columns)]
+    else:
+        values = np.asarray(table)
+        if values.ndim != 2:
+            raise ValueError(f"groups parts a 2-D table; this one has {values.ndim} dimensions.")
+        try:
+            part = values[:, columns if isinstance(columns, slice) else np.asarray(columns)]
+        except IndexError as error:
+            message = (
+                f"no such columns, {columns!r}, in a table of {values.shape[1]}; give positions, "
+                "or a DataFrame that has columns of these names."
+            )
+            _refuse(name, message, error)
+    if part.shape[1] == 0:
+        _refuse(name, "no columns; name at least one, or leave the view out.")
+    return part
+
+
+def _table(name: str, table: Any) -> Array:
+    if issparse(table):
+        _refuse(name, "sparse tables are not supported; pass table.toarray().")
+    try:
+        values = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        _refuse(name, f"not a table of numbers ({error}); encode what is not.", error)
+    if values.ndim != 2:
+        _refuse(
+            name,
+            f"{values.ndim} dimensions instead of two; one feature is a column: "
+            "array.reshape(-1, 1).",
+        )
+    if 0 in values.shape:
+        _refuse(name, f"its shape is {values.shape}; at least one row and one column are needed.")
+    return values
+
+
+def _check_values(name: str, metric: Metric, table: Array) -> None:
+    finite = np.isfinite(table).all(axis=1)
+    if not finite.all():
+        _refuse(
+            name,
+            f"NaN or infinity in row {int(np.argmin(finite))}; impute missing values, or leave "
+            "those samples out of all views.",
+        )
+    if metric == "kernel" and float(np.abs(table).max()) > _LARGEST:
+        _refuse(name, f"kernel values beyond {_LARGEST:g} do not fit float32; divide them all.")
+    if metric in ("chi2", "precomputed") and (table < 0).any():
+        row = int(np.argmax((table < 0).any(axis=1)))
+        remedy = (
+            "chi2 is for histograms; take metric='euclidean', or counts instead."
+            if metric == "chi2"
+            else "distances have none; pass kernel values with metric='kernel'."
+        )
+        _refuse(name, f"negative values in row {row}; {remedy}")
+
+
+def _check_matrix(name: str, metric: Metric, matrix: Array) -> None:
+    if matrix.shape[0] != matrix.shape[1]:
+        _refuse(
+            name,
+            f"metric={metric!r} needs a square matrix over all samples, its shape is "
+            f"{matrix.shape}; for features take another metric.",
+        )
+    largest = float(np.abs(matrix).max())
+    if float(np.abs(matrix - matrix.T).max()) > _ASYMMETRY * largest:
+        _refuse(
+            name,
+            "the matrix of its values is not symmetric; take (A + A.T) / 2 if it should be.",
+        )
+    if metric == "precomputed" and float(np.abs(np.diag(matrix)).max()) > _ASYMMETRY * largest:
+        _refuse(
+            name,
+            "samples are not at distance nought from themselves; pass kernel values with "
+            "metric='kernel'.",
+        )
+
+
+def _per_view(what: str, given: Any, tables: Mapping[str, Array], default: Any) -> dict[str, Any]:
+    """One value for each view from one for all, a list or a dict."""
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if str(name) not in tables]
+        if unknown:
+            raise ValueError(f"{what} names views {unknown}; there are {list(tables)}.")
+        return dict.fromkeys(tables, default) | {str(k): v for k, v in given.items()}
+    if isinstance(given, list | tuple | np.ndarray):
+        if len(given) != len(tables):
+            raise ValueError(f"{len(given)} values of {what} for {len(tables)} views.")
+        return dict(zip(tables, given, strict=True))
+    return dict.fromkeys(tables, given)
+
+
+def _refuse(name: str, message: str, cause: Exception | None = None) -> NoReturn:
+    raise ValueError(f"View {name!r}: {message}") from cause
