@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import joblib
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkshift.links import Links, class_codes
+from linkshift.shift.engine import first_of_equal_rows
 
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 
@@ -42,6 +44,23 @@ def known_classes(partial_labels: ArrayLike, n: int) -> NDArray[np.int64]:
             "where the class is unknown."
         )
     return codes
+
+
+def predict_new(
+    X: NDArray[Any],
+    fit_X: NDArray[Any],
+    labels: NDArray[Any],
+    predict: Callable[[NDArray[Any]], NDArray[Any]],
+) -> NDArray[np.int64]:
+    """Labels of rows: a training row keeps its own, ``predict`` is called on the others."""
+    n = fit_X.shape[0]
+    seen = first_of_equal_rows(np.concatenate([fit_X, X]))[n:]
+    known = seen < n
+    found = np.empty(X.shape[0], dtype=np.int64)
+    found[known] = labels[seen[known]]
+    if not known.all():
+        found[~known] = predict(X[~known])
+    return found
 
 
 def neighbours_at_hand(n_neighbors: int, n_points: int, *, stacklevel: int) -> int:

@@ -21,6 +21,7 @@ from linkshift.estimators._common import (
     lift_coincident,
     n_threads,
     neighbours_at_hand,
+    predict_new,
     refuse_links_as_y,
 )
 from linkshift.links import Closure, Links
@@ -30,7 +31,7 @@ from linkshift.profiles import Profile
 from linkshift.refinement import refine
 from linkshift.shift.coalesce import climb_together
 from linkshift.shift.density import build_density
-from linkshift.shift.engine import ascend, first_of_equal_rows
+from linkshift.shift.engine import ascend
 from linkshift.shift.neighbours import nearest_neighbours
 from linkshift.spaces.kernel import (
     Kernel,
@@ -568,16 +569,10 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self, "labels_")
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        n = self._fit_X.shape[0]
-        seen = first_of_equal_rows(np.concatenate([self._fit_X, data]))[n:]
-        known = seen < n
-        labels = np.empty(data.shape[0], dtype=np.int64)
-        labels[known] = self.labels_[seen[known]]
-        if not known.all():
-            labels[~known] = self._predict(self._space.transform(data[~known], self._map))
-        return labels
+        return predict_new(data, self._fit_X, self.labels_, self._predict)
 
-    def _predict(self, points: Array) -> Array:
+    def _predict(self, data: Array) -> Array:
+        points = self._space.transform(data, self._map)
         if self._nearest_point is not None:
             nearest = nearest_neighbours(self.embedding_[self.points_], 1, points)[1][:, 0]
             return self.labels_[self.points_[nearest]]

@@ -24,6 +24,7 @@ from linkshift.estimators._common import (
     lift_coincident,
     n_threads,
     neighbours_at_hand,
+    predict_new,
     refuse_links_as_y,
 )
 from linkshift.links import Links
@@ -33,7 +34,7 @@ from linkshift.modes import basin_labels, merge_ends
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift import anisotropic
 from linkshift.shift.density import build_density
-from linkshift.shift.engine import ascend, first_of_equal_rows
+from linkshift.shift.engine import ascend
 from linkshift.spaces.kernel import Kernel, kernel_space, spread_dimension
 from linkshift.spaces.metric import matrix_root
 
@@ -488,27 +489,20 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self, "labels_")
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        n = self._fit_X.shape[0]
-        seen = first_of_equal_rows(np.concatenate([self._fit_X, data]))[n:]
-        known = seen < n
-        labels = np.empty(data.shape[0], dtype=np.int64)
-        labels[known] = self.labels_[seen[known]]
-        if known.all():
-            return labels
-        points = data[~known].astype(np.float64)
+        return predict_new(data, self._fit_X, self.labels_, self._predict)
+
+    def _predict(self, data: Array) -> Array:
+        points = data.astype(np.float64)
         if hasattr(self, "_space"):
             points = self._space.transform(points)[:, : self.rank_]
         options = {**self._options(), "progress": None}
         if self._root is not None:
             ends = ascend(self._density, self._measured(points), **options).ends
-            labels[~known] = basin_labels(ends, self._modes)
-        else:
-            starts = self._tilted.to_span(points)
-            ends = anisotropic.climb(self._tilted, starts, **options).ends
-            labels[~known] = anisotropic.label_ends(
-                self._tilted, ends, self._modes, n_threads=options["n_threads"]
-            )
-        return labels
+            return basin_labels(ends, self._modes)
+        ends = anisotropic.climb(self._tilted, self._tilted.to_span(points), **options).ends
+        return anisotropic.label_ends(
+            self._tilted, ends, self._modes, n_threads=options["n_threads"]
+        )
 
 
 def _is_fitted(metric: SCML) -> bool:
