@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkshift import bandwidth, baselines, datasets, metrics, plot, profiles
     from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
+    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
     from linkshift.estimators.kernel_mean_shift import KernelMeanShift
     from linkshift.estimators.mean_shift import MeanShift
     from linkshift.estimators.metric_mean_shift import MetricMeanShift
@@ -24,6 +25,7 @@ _ROOMS = {
     "ConflictError": "linkshift.links",
     "Conflicts": "linkshift.links",
     "ConstrainedMeanShift": "linkshift.estimators.constrained_mean_shift",
+    "GroupFeatureClustering": "linkshift.estimators.group_feature_clustering",
     "KernelMeanShift": "linkshift.estimators.kernel_mean_shift",
     "Links": "linkshift.links",
     "MeanShift": "linkshift.estimators.mean_shift",
@@ -44,6 +46,7 @@ __all__ = [
     "ConflictError",
     "Conflicts",
     "ConstrainedMeanShift",
+    "GroupFeatureClustering",
     "KernelMeanShift",
     "Links",
     "MeanShift",

@@ -1,0 +1,202 @@
+r"""Classifiers from labels and labels from classifiers, in turn, from one random partition.
+
+The method looks for labels that classifiers of their own can tell apart with the least loss [1]_,
+
+.. math:: \min_{Y, \{f_c\}} \sum_{c=1}^C \sum_{i=1}^n \ln(1 + \exp(-\tilde y_{ic} f_c(x_i)))
+
+over partitions Y that respect size bounds and links (eq. 2 to 9). In iteration t = 0, 1, ...
+
+1. each cluster's classifier is learned from the labels, with base + t step weak learners, and
+   scores all samples held out (:func:`linkshift.groups.boosting.held_out_scores`);
+2. labels are the cheapest ones under the constraints (:func:`linkshift.groups.assignment.assign`).
+   The cost of putting sample i into c (eq. 13) is
+
+   .. math:: d_{ic} = \ln(1 + e^{-f_c}) + \sum_{c' \ne c} \ln(1 + e^{f_{c'}})
+                    = -f_c(x_i) + \sum_{c'} \ln(1 + e^{f_{c'}(x_i)}),
+
+   and the sum does not depend on c: labels maximise the sum of the scores.
+
+Other than in the paper, a rise of the loss is no reason to stop: folds and weak learners are drawn
+anew in every iteration and the number of weak learners grows, so that the loss goes up and down
+while labels still improve. For the same reason the labels to take are the last ones: those of
+least loss among the last few are no better.
+
+References
+----------
+.. [1] Y.-Y. Lin, T.-L. Liu, C.-S. Fuh, "Clustering Complex Data with Group-Dependent Feature
+       Selection", ECCV 2010, section 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from linkshift.groups.assignment import assign
+from linkshift.groups.boosting import held_out_scores, log_loss
+from linkshift.groups.views import KernelBank
+from linkshift.links import Links
+
+__all__ = ["Alternation", "alternate", "random_partition"]
+
+Array = NDArray[Any]
+
+_AT_REST = 2  # iterations without any change, after which more are not expected
+_ROUGH = 0.1  # gap of the random partition: any partition does
+
+
+@dataclass(frozen=True, eq=False)
+class Alternation:
+    """The way from one partition to another.
+
+    Attributes
+    ----------
+    partitions : ndarray of shape (n_iter + 1, n), int64
+        Labels before the first iteration and after each.
+    loss : ndarray of shape (n_iter,)
+        Objective (eq. 2) of the new labels, on held-out scores.
+    changed : ndarray of shape (n_iter,)
+        Share of the samples that were given another label.
+    """
+
+    partitions: NDArray[np.int64]
+    loss: NDArray[np.float64]
+    changed: NDArray[np.float64]
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """Labels after the last iteration."""
+        last: NDArray[np.int64] = self.partitions[-1]
+        return last
+
+    def last(self, count: int) -> NDArray[np.int64]:
+        """Labels after each of the last iterations, up to ``count``, one row for each.
+
+        An alternation that came to rest early stands for as many equal rows.
+        """
+        made = self.partitions[1:][-count:]
+        rows: NDArray[np.int64] = np.concatenate([made, np.repeat(made[-1:], count - len(made), 0)])
+        return rows
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return self.loss.size
+
+
+def random_partition(
+    n: int,
+    n_clusters: int,
+    *,
+    size_bounds: tuple[int, int] | None = None,
+    links: Links | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> NDArray[np.int64]:
+    """Draw a partition into clusters of similar sizes that breaks no certain link.
+
+    Every sample wants to go somewhere else: costs are uniform. Links of confidence below one play
+    no part yet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift import Links
+    >>> from linkshift.groups.alternation import random_partition
+    >>> links = Links(must=[(0, 5)])
+    >>> labels = random_partition(6, 3, size_bounds=(2, 2), links=links, random_state=0)
+    >>> np.bincount(labels), labels[0] == labels[5]
+    (array([2, 2, 2]), np.True_)
+    """
+    costs = check_random_state(random_state).random_sample((n, n_clusters))
+    found = assign(costs, size_bounds=size_bounds, links=links, link_weight=0.0, gap=_ROUGH)
+    return found.labels
+
+
+def alternate(
+    bank: KernelBank,
+    labels: ArrayLike,
+    n_clusters: int,
+    *,
+    size_bounds: tuple[int, int] | None = None,
+    links: Links | None = None,
+    base: int = 5,
+    step: int = 2,
+    first: int = 0,
+    max_iter: int = 20,
+    n_folds: int = 10,
+    n_candidates: int = 10,
+    n_threads: int = 1,
+    random_state: int | np.random.RandomState | None = None,
+) -> Alternation:
+    """Learn classifiers and assign labels in turn, beginning with the given labels.
+
+    Ends after ``max_iter`` iterations, or when two in a row have changed no label.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        Kernels of the n samples.
+    labels : array-like of shape (n,)
+        Labels to begin with, 0 to n_clusters - 1.
+    n_clusters : int
+        Number of clusters, C.
+    size_bounds : (int, int), default=None
+        Least and greatest size of a cluster.
+    links : Links, default=None
+        Links of confidence 1 hold in every iteration; others have a price.
+    base, step : int, default=5 and 2
+        Iteration t = first, first + 1, ... has base + t step weak learners.
+    first : int, default=0
+        Number of the first iteration: later ones trust the labels more.
+    max_iter : int, default=20
+        Largest number of iterations.
+    n_folds, n_candidates, n_threads : int
+        See :func:`linkshift.groups.boosting.held_out_scores`.
+    random_state : int, RandomState or None, default=None
+        Seed of folds and weak learners.
+
+    Returns
+    -------
+    Alternation
+
+    Examples
+    --------
+    Two clusters; seven of twenty labels are wrong in the first, and ten in the second.
+
+    >>> import numpy as np
+    >>> from linkshift.groups.alternation import alternate
+    >>> from linkshift.groups.views import kernel_bank
+    >>> X = np.repeat([[0.0], [5.0]], 20, axis=0) + np.linspace(0, 1, 40)[:, None]
+    >>> start = np.arange(40) // 10 % 2
+    >>> start[:3] = 1
+    >>> way = alternate(kernel_bank([X]), start, 2, size_bounds=(18, 22), random_state=0)
+    >>> way.labels
+    array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0,
+           0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    """
+    random = check_random_state(random_state)
+    partitions = [np.asarray(labels).astype(np.int64)]
+    losses: list[float] = []
+    changed: list[float] = []
+    for t in range(first, first + max_iter):
+        scores = held_out_scores(
+            bank,
+            partitions[-1],
+            n_clusters,
+            n_rounds=base + t * step,
+            n_folds=n_folds,
+            n_candidates=n_candidates,
+            random_state=random,
+            n_threads=n_threads,
+        )
+        found = assign(-scores, size_bounds=size_bounds, links=links).labels
+        losses.append(float(log_loss(scores, found).sum()))
+        changed.append(float((found != partitions[-1]).mean()))
+        partitions.append(found)
+        if changed[-_AT_REST:] == [0.0] * _AT_REST:
+            break
+    return Alternation(np.array(partitions), np.array(losses), np.array(changed))
