@@ -29,6 +29,7 @@ SUITES = {
     "cms": "benchmarks.papers.cms",
     "kernel_ms": "benchmarks.papers.kernel_ms",
     "metric_ms": "benchmarks.papers.metric_ms",
+    "groups": "benchmarks.papers.groups",
     "scml": "benchmarks.speed.scml",
 }
 DEFAULT = ("first_call", "flat", "step", "gaussian", "binned")  # two to three minutes
