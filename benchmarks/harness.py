@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
+
+from linkshift import Links
 
 Array = NDArray[Any]
 Cell = str | int | float | bool | None
@@ -48,6 +51,33 @@ class Row:
 
     cells: dict[str, Cell]
     raw: dict[str, Times] = field(default_factory=dict)
+
+
+Parts = Mapping[str, Callable[[Options], Iterator[Row]]]
+
+
+def run_parts(
+    variable: str, parts: Parts, default: Sequence[str], options: Options
+) -> Iterator[Row]:
+    """Run the parts that an environment variable names, or those of ``default``."""
+    wanted = os.environ.get(variable)
+    names = wanted.split(",") if wanted else default
+    unknown = [name for name in names if name not in parts]
+    if unknown:
+        raise ValueError(f"{variable} names {unknown[0]!r}; parts are {', '.join(parts)}")
+    for name in names:
+        yield from parts[name](options)
+
+
+def class_links(y: Array, n_links: int, rng: np.random.Generator) -> Links:
+    """For each class, must-links within it and as many cannot-links out of it."""
+    must, cannot = [], []
+    for c in np.unique(y):
+        own, others = np.flatnonzero(y == c), np.flatnonzero(y != c)
+        must += [rng.choice(own, 2, replace=False) for _ in range(n_links)]
+        cannot += [(rng.choice(own), rng.choice(others)) for _ in range(n_links)]
+    pairs = (np.sort(np.array(given).reshape(-1, 2), axis=1) for given in (must, cannot))
+    return Links(*pairs, duplicates="drop")
 
 
 def interleave(

@@ -11,7 +11,6 @@ seconds are of one fit on one thread; sd is the sample standard deviation over r
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 import warnings
@@ -28,7 +27,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Cell, Options, Row
+from benchmarks.harness import Cell, Options, Row, run_parts
 from benchmarks.papers import tables
 from linkshift import ConstrainedMeanShift, Links, datasets, refine
 from linkshift.baselines import MPCKMeans, PCKMeans
@@ -464,12 +463,5 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
 
 
 def run(options: Options) -> Iterator[Row]:
-    wanted = os.environ.get("LINKSHIFT_CMS_PARTS")
-    names = wanted.split(",") if wanted else options.pick(
-        ["table1"], ["table1", "table2", "links"], list(PARTS)
-    )  # fmt: skip
-    unknown = [name for name in names if name not in PARTS]
-    if unknown:
-        raise ValueError(f"LINKSHIFT_CMS_PARTS names {unknown[0]!r}; parts are {', '.join(PARTS)}")
-    for name in names:
-        yield from PARTS[name](options)
+    default = options.pick(["table1"], ["table1", "table2", "links"], list(PARTS))
+    yield from run_parts("LINKSHIFT_CMS_PARTS", PARTS, default, options)

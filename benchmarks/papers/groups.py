@@ -10,7 +10,6 @@ Columns are standardised, since views mix units.
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,8 @@ from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Cell, Options, Row
+from benchmarks import harness
+from benchmarks.harness import Cell, Options, Row, run_parts
 from linkshift import GroupFeatureClustering, Links, datasets
 from linkshift.groups.consensus import spectral_labels
 from linkshift.groups.views import kernel_bank
@@ -242,16 +242,8 @@ def figure_5(options: Options) -> Iterator[Row]:
 
 
 def class_links(y: Array, k: int, seed: int) -> Links | None:
-    """For each class, k must-links within it and k cannot-links out of it."""
-    if not k:
-        return None
-    rng = np.random.default_rng(seed)
-    must, cannot = [], []
-    for c in np.unique(y):
-        own, others = np.flatnonzero(y == c), np.flatnonzero(y != c)
-        must += [np.sort(rng.choice(own, 2, replace=False)) for _ in range(k)]
-        cannot += [np.sort([rng.choice(own), rng.choice(others)]) for _ in range(k)]
-    return Links(np.array(must), np.array(cannot), duplicates="drop")
+    """Links for a class as in the paper's figure; none at all for k = 0."""
+    return harness.class_links(y, k, np.random.default_rng(seed)) if k else None
 
 
 def _seeds(options: Options) -> list[int]:
@@ -266,12 +258,5 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
 
 
 def run(options: Options) -> Iterator[Row]:
-    wanted = os.environ.get("LINKSHIFT_GROUPS_PARTS")
-    names = wanted.split(",") if wanted else options.pick(["views"], *[list(PARTS)] * 2)
-    unknown = [name for name in names if name not in PARTS]
-    if unknown:
-        raise ValueError(
-            f"LINKSHIFT_GROUPS_PARTS names {unknown[0]!r}; parts are {', '.join(PARTS)}"
-        )
-    for name in names:
-        yield from PARTS[name](options)
+    default = options.pick(["views"], *[list(PARTS)] * 2)
+    yield from run_parts("LINKSHIFT_GROUPS_PARTS", PARTS, default, options)

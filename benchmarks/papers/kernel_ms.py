@@ -13,7 +13,6 @@ and the k-th distance itself as bandwidth.
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 import warnings
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Cell, Options, Row, interleave
+from benchmarks.harness import Cell, Options, Row, class_links, interleave, run_parts
 from benchmarks.papers import tables
 from linkshift import KernelMeanShift, Links, datasets
 from linkshift.bandwidth import pair_mean
@@ -144,17 +143,6 @@ def table_rows(name: str, seed: int, n_links: int) -> Draw:
     else:
         X = (X - X.mean(axis=0)) / X.std(axis=0)
     return Draw(X, y, class_links(y, n_links, rng))
-
-
-def class_links(y: Array, n_links: int, rng: np.random.Generator) -> Links:
-    """For each class, must-links within it and as many cannot-links out of it."""
-    must, cannot = [], []
-    for c in np.unique(y):
-        own, others = np.flatnonzero(y == c), np.flatnonzero(y != c)
-        must += [rng.choice(own, 2, replace=False) for _ in range(n_links)]
-        cannot += [(rng.choice(own), rng.choice(others)) for _ in range(n_links)]
-    pairs = (np.sort(np.array(given).reshape(-1, 2), axis=1) for given in (must, cannot))
-    return Links(*pairs, duplicates="drop")
 
 
 # Methods and scores -----------------------------------------------------------------------------
@@ -396,12 +384,5 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
 
 
 def run(options: Options) -> Iterator[Row]:
-    wanted = os.environ.get("LINKSHIFT_KERNEL_PARTS")
-    names = wanted.split(",") if wanted else options.pick(["lines", "speed"], *[list(PARTS)] * 2)
-    unknown = [name for name in names if name not in PARTS]
-    if unknown:
-        raise ValueError(
-            f"LINKSHIFT_KERNEL_PARTS names {unknown[0]!r}; parts are {', '.join(PARTS)}"
-        )
-    for name in names:
-        yield from PARTS[name](options)
+    default = options.pick(["lines", "speed"], *[list(PARTS)] * 2)
+    yield from run_parts("LINKSHIFT_KERNEL_PARTS", PARTS, default, options)

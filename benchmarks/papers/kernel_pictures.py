@@ -71,7 +71,7 @@ def synthetic(path: Path) -> None:
             axis.set_title(words, fontsize=10)
             axis.set_aspect("equal")
             axis.axis("off")
-    _save(figure, path)
+    save(figure, path)
 
 
 def distances(path: Path, draw: kernel_ms.Draw, **parameters: Any) -> None:
@@ -90,7 +90,7 @@ def distances(path: Path, draw: kernel_ms.Draw, **parameters: Any) -> None:
             axis.set_title(f"{what}, {words}", fontsize=10)
             axis.set_xticks([])
             axis.set_yticks([])
-    _save(figure, path)
+    save(figure, path)
 
 
 def _distances(points: Array) -> Array:
@@ -117,10 +117,11 @@ def curve(path: Path, repeats: int = 5) -> None:
     axis.set_ylabel("clustering error")
     axis.set_ylim(0)
     axis.legend(frameon=False)
-    _save(figure, path)
+    save(figure, path)
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
+    """Write a picture and name it."""
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)

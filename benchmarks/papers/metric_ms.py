@@ -15,7 +15,6 @@ The share of the variance that kernel coordinates keep is ours, 99.9 % (thesis: 
 
 from __future__ import annotations
 
-import os
 import resource
 import time
 import warnings
@@ -29,7 +28,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler, normalize
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Cell, Options, Row
+from benchmarks.harness import Cell, Options, Row, run_parts
 from benchmarks.papers import tables
 from linkshift import SCML, MetricMeanShift, datasets
 from linkshift.metrics import LabelledScore, labelled_score
@@ -284,12 +283,5 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
 
 
 def run(options: Options) -> Iterator[Row]:
-    wanted = os.environ.get("LINKSHIFT_METRIC_PARTS")
-    names = wanted.split(",") if wanted else options.pick(["tables"], ["tables"], list(PARTS))
-    unknown = [name for name in names if name not in PARTS]
-    if unknown:
-        raise ValueError(
-            f"LINKSHIFT_METRIC_PARTS names {unknown[0]!r}; parts are {', '.join(PARTS)}"
-        )
-    for name in names:
-        yield from PARTS[name](options)
+    default = options.pick(["tables"], ["tables"], list(PARTS))
+    yield from run_parts("LINKSHIFT_METRIC_PARTS", PARTS, default, options)

@@ -11,12 +11,12 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
 from benchmarks.papers import metric_ms
+from benchmarks.papers.kernel_pictures import save
 from linkshift import MetricMeanShift
 from linkshift.bandwidth import pair_mean
 from linkshift.spaces.kernel import Kernel
@@ -62,7 +62,7 @@ def clusters_against_k(path: Path, n_splits: int) -> None:
         bottom.set_ylim(0)
         bottom.set_xlabel("k")
         top.legend(frameon=False)
-    _save(figure, path)
+    save(figure, path)
 
 
 def kernel_matrices(path: Path) -> None:
@@ -82,14 +82,7 @@ def kernel_matrices(path: Path) -> None:
         axis.set_title(words, fontsize=10)
         axis.set_xticks([])
         axis.set_yticks([])
-    _save(figure, path)
-
-
-def _save(figure: Any, path: Path) -> None:
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-    print(path)
+    save(figure, path)
 
 
 if __name__ == "__main__":

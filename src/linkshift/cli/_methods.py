@@ -102,7 +102,6 @@ def constrained_mean_shift(
 ) -> Outcome:
     """Constrained mean shift (CMS) with refinement."""
     from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
-    from linkshift.links import ConflictError
 
     if links is None or not len(links.cannot):
         raise InputError(
@@ -115,13 +114,7 @@ def constrained_mean_shift(
         n_jobs=options.threads,
         progress=progress,
     )
-    try:
-        model.fit(X, links=links)
-    except ConflictError as error:
-        raise InputError(
-            f"{error}\nCorrect the links (`linkshift links check` lists all conflicts), give them "
-            "confidences below 1, or use --method mean-shift, which copes with contradictions."
-        ) from error
+    _fit(model, X, links, remedy=", give them confidences below 1")
     done = f"Constrained mean shift with {counted(len(links), 'link')}, columns scaled to [0, 1]"
     grown = options.bandwidth is None
     low, high = float(model.bandwidth_[0]), float(model.bandwidth_[-1])
@@ -157,7 +150,6 @@ def _in_kernel_space(
     X: Array, links: Links | None, options: Options, progress: Progress | None, use: Any
 ) -> Outcome:
     from linkshift.estimators.kernel_mean_shift import KernelMeanShift
-    from linkshift.links import ConflictError
 
     n_neighbors = min(options.n_neighbors or 20, X.shape[0] - 1)
     model = KernelMeanShift(
@@ -168,13 +160,7 @@ def _in_kernel_space(
         random_state=0,
         progress=progress,
     )
-    try:
-        model.fit(X, links=links)
-    except ConflictError as error:
-        raise InputError(
-            f"{error}\nCorrect the links (`linkshift links check` lists all conflicts), or use "
-            "--method mean-shift, which copes with contradictions."
-        ) from error
+    _fit(model, X, links)
     done = f"Kernel mean shift, Gaussian kernel of width {model.sigma_:.4g}, {n_neighbors} "
     done += f"neighbours, {counted(model.rank_, 'dimension')}"
     if links:
@@ -188,7 +174,6 @@ def metric_mean_shift(
 ) -> Outcome:
     """Mean shift under a metric learned from links or known labels."""
     from linkshift.estimators.metric_mean_shift import MetricMeanShift
-    from linkshift.links import ConflictError
 
     if not links:
         raise InputError(
@@ -204,17 +189,25 @@ def metric_mean_shift(
         progress=progress,
     )
     try:
-        model.fit(X, links=links)
-    except ConflictError as error:
-        raise InputError(
-            f"{error}\nCorrect the links (`linkshift links check` lists all conflicts), or use "
-            "--method mean-shift, which copes with contradictions."
-        ) from error
+        _fit(model, X, links)
     except ValueError as error:  # no row has links of both kinds
         raise InputError(str(error)) from error
     done = f"Mean shift under a metric learned from {counted(len(links), 'link')}, "
     done += f"{counted(len(model.metric_.components_), 'dimension')}, {n_neighbors} neighbours."
     return Outcome(model.labels_, model.cluster_centers_, None, done)
+
+
+def _fit(model: Any, X: Array, links: Links | None, remedy: str = "") -> None:
+    """Fit; links that contradict each other are the user's to correct."""
+    from linkshift.links import ConflictError
+
+    try:
+        model.fit(X, links=links)
+    except ConflictError as error:
+        raise InputError(
+            f"{error}\nCorrect the links (`linkshift links check` lists all conflicts){remedy}, or "
+            "use --method mean-shift, which copes with contradictions."
+        ) from error
 
 
 def _bandwidth(bandwidth: Any, options: Options) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
+from linkshift.bandwidth import neighbour_bandwidth
 from linkshift.links import Links, class_codes
 from linkshift.shift.engine import first_of_equal_rows
 
@@ -73,6 +75,24 @@ def neighbours_at_hand(n_neighbors: int, n_points: int, *, stacklevel: int) -> i
             stacklevel=stacklevel + 1,
         )
     return k
+
+
+def spread_bandwidth(points: NDArray[Any], k: int) -> NDArray[Any]:
+    """Distance of each point to its k-th neighbour, lifted where neighbours coincide with it."""
+    radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+    return lift_coincident(neighbour_bandwidth(points, k), radius)
+
+
+def tell_of_late_points(converged: NDArray[Any], max_iter: int, *, stacklevel: int) -> None:
+    """Warn of points that had not arrived when the steps were over."""
+    late = int((~converged).sum())
+    if late:
+        warnings.warn(
+            f"{late} of {converged.shape[0]} points were still moving after max_iter={max_iter} "
+            "steps; increase max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def lift_coincident(bandwidth: NDArray[Any], extent: float) -> NDArray[Any]:

@@ -15,14 +15,15 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linkshift.bandwidth import neighbour_bandwidth, pair_mean
+from linkshift.bandwidth import pair_mean
 from linkshift.estimators._common import (
     joined_links,
-    lift_coincident,
     n_threads,
     neighbours_at_hand,
     predict_new,
     refuse_links_as_y,
+    spread_bandwidth,
+    tell_of_late_points,
 )
 from linkshift.links import Closure, Links
 from linkshift.metrics import link_satisfaction
@@ -469,23 +470,14 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
             )
         else:
             ascent = ascend(self._density, points[first], **self._options())
-        late = int((~ascent.converged).sum())
-        if late:
-            warnings.warn(
-                f"{late} of {first.shape[0]} points were still moving after max_iter="
-                f"{self.max_iter} steps; increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        tell_of_late_points(ascent.converged, self.max_iter, stacklevel=4)
         self.n_iter_ = ascent.n_iter
         self._ends = ascent.ends
         self._modes = merge_ends(ascent.ends, ascent.total, merge)
 
     def _bandwidth(self, points: Array) -> Array:
         k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=5)
-        radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
-        h = lift_coincident(neighbour_bandwidth(points, k), radius)
-        return h * self.bandwidth_scale_
+        return spread_bandwidth(points, k) * self.bandwidth_scale_
 
     def _options(self) -> dict[str, Any]:
         return {

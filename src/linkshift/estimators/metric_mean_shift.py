@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linkshift.bandwidth import neighbour_bandwidth, pair_mean
+from linkshift.bandwidth import pair_mean
 from linkshift.estimators._common import (
     joined_links,
     known_classes,
@@ -26,6 +26,8 @@ from linkshift.estimators._common import (
     neighbours_at_hand,
     predict_new,
     refuse_links_as_y,
+    spread_bandwidth,
+    tell_of_late_points,
 )
 from linkshift.links import Links
 from linkshift.metric_learning import SCML
@@ -363,33 +365,32 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         labels = list(partial_labels)  # type: ignore[arg-type]
         return learner.fit(points[known], np.array([labels[i] for i in known]))
 
-    def _weights(self, points: Array) -> Array:
-        """Weights of the bases at each point."""
+    def _weights(self, points: Array) -> Array | None:
+        """Weights of the bases at each point; None where there is no local metric."""
+        if not isinstance(self.metric_, SCML) or self.metric_.kind == "global":
+            return None
         with warnings.catch_warnings():  # names of columns were compared in fit
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             weights: Array = self.metric_.weights_at(points)
-        return weights
+        return weights if weights.any() else None  # all nought, as SCML has warned
 
-    def _find_root(self, points: Array) -> Array | None:
-        """L of a global metric; None for local ones."""
+    def _find_root(self, n_columns: int) -> Array:
+        """L of a metric for all points; no rows where local ones are nought everywhere."""
         if not isinstance(self.metric_, SCML):
             return matrix_root(self.metric_)
         if self.metric_.kind == "global":
             return self.metric_.components_
-        if not self._weights(points).any():  # as SCML has warned
-            return np.zeros((0, points.shape[1]))
-        return None
+        return np.zeros((0, n_columns))
 
     def _shift(self, points: Array) -> None:
         """Climb from every point, under one metric or under that of each."""
         profile = get_profile(self.profile)
-        n = points.shape[0]
-        k = neighbours_at_hand(self.n_neighbors, n, stacklevel=4)
-        self._root = self._find_root(points)
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=4)
+        weights = self._weights(points)
+        self._root = None if weights is not None else self._find_root(points.shape[1])
         if self._root is not None:
             flat = self._measured(points)
-            radius = float(np.linalg.norm(flat - flat.mean(axis=0), axis=1).max())
-            self.bandwidth_ = lift_coincident(neighbour_bandwidth(flat, k), radius)
+            self.bandwidth_ = spread_bandwidth(flat, k)
             self.dimension_ = self._dimension(flat)
             self._density = build_density(flat, self.bandwidth_, profile, dimension=self.dimension_)
             ascent = ascend(self._density, flat, **self._options())
@@ -399,7 +400,8 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
             n_iter, arrived = ascent.n_iter, ascent.converged
         else:
             assert isinstance(self.metric_, SCML)
-            bases, weights = self.metric_.bases_, self._weights(points)
+            assert weights is not None
+            bases = self.metric_.bases_
             threads = n_threads(self.n_jobs)
             h = anisotropic.composed_bandwidth(
                 points, bases, weights, k, ridge=self.ridge, n_threads=threads
@@ -429,13 +431,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
             self._labels = self._modes.labels
             n_iter, arrived = climbed.n_iter, climbed.converged
         self.n_iter_ = int(n_iter)
-        if not arrived.all():
-            warnings.warn(
-                f"{int((~arrived).sum())} of {n} points were still moving after max_iter="
-                f"{self.max_iter} steps; increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        tell_of_late_points(arrived, self.max_iter, stacklevel=4)
 
     def _measured(self, points: Array) -> Array:
         """L x; one column of noughts for a metric that measures nothing."""
