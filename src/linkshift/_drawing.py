@@ -1,7 +1,8 @@
-"""How `linkshift.plot` draws: projection, points, links, paths, legend."""
+"""How `linkshift.plot` draws: projection, points, links, paths, legend, heat map."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from linkshift.metrics import link_satisfaction
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
     from linkshift.links import Links
 
 #: Cluster colours. The first nine stay apart under red-green colour blindness; the others were
@@ -35,6 +37,9 @@ CANNOT = "#D0202E"
 
 # More entries than this make a legend taller than the picture.
 _LEGEND_ROWS = 10
+
+# The least cell of a heat map that holds a number, in typographic points.
+_NUMBER_CELL = (22.0, 11.0)
 
 
 # --- from d columns to two ----------------------------------------------------------------------
@@ -119,6 +124,50 @@ def same_width(values: ArrayLike, X: NDArray[np.float64], name: str) -> NDArray[
     return table
 
 
+def check_shares(values: ArrayLike) -> NDArray[np.float64]:
+    try:
+        shares = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            "importances must be a fitted GroupFeatureClustering or a matrix of numbers with a "
+            f"row for each cluster, got {type(values).__name__}"
+        ) from error
+    if shares.ndim != 2 or 0 in shares.shape:
+        raise ValueError(
+            "importances must have a row for each cluster and a column for each view, at least "
+            f"one of both, got shape {shares.shape}"
+        )
+    wrong = ~((shares >= 0) & np.isclose(shares.sum(axis=1, keepdims=True), 1.0, atol=1e-6))
+    if wrong.any():
+        c = int(np.argmax(wrong.any(axis=1)))
+        raise ValueError(
+            f"importances are shares: not negative, with rows (clusters) that sum to one. Row {c} "
+            f"sums to {shares[c].sum():g}, its least value is {shares[c].min():g}; divide rows by "
+            "their sums, or transpose if views are the rows"
+        )
+    return shares
+
+
+def check_group_model(model: Any) -> GroupFeatureClustering:
+    from sklearn.utils.validation import check_is_fitted
+
+    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+
+    if not isinstance(model, GroupFeatureClustering):
+        raise TypeError(
+            f"{type(model).__name__} has no views; pass a fitted GroupFeatureClustering or a matrix"
+        )
+    check_is_fitted(model, "view_importances_")
+    return model
+
+
+def check_count(values: Sequence[Any], n: int, name: str, of: str) -> list[Any]:
+    found = [] if isinstance(values, str) else list(values)
+    if len(found) != n:
+        raise ValueError(f"{name} must hold {n}, one for each {of}, got {values!r}")
+    return found
+
+
 # --- drawing ------------------------------------------------------------------------------------
 
 
@@ -161,7 +210,8 @@ def link_groups(labels: NDArray[np.generic], links: Links) -> list[_LinkGroup]:
     return sorted((g for g in groups if len(g.pairs)), key=lambda g: not g.kept)
 
 
-def new_axes(ax: Axes | None, flat: NDArray[np.float64], *, with_legend: bool) -> Axes:
+def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """Give `ax`, or the axes of a new figure of a size in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -169,12 +219,11 @@ def new_axes(ax: Axes | None, flat: NDArray[np.float64], *, with_legend: bool) -
             'linkshift.plot needs matplotlib: pip install "linkshift[plot]"'
         ) from error
     if ax is None:
-        size = _figure_size(flat, with_legend=with_legend)
         _, ax = plt.subplots(figsize=size, dpi=120, layout="constrained")
     return ax
 
 
-def _figure_size(flat: NDArray[np.float64], *, with_legend: bool) -> tuple[float, float]:
+def figure_size(flat: NDArray[np.float64], *, with_legend: bool) -> tuple[float, float]:
     """Inches for which points drawn to scale fill the frame, within reason."""
     width, height = np.ptp(flat, axis=0)
     frame = 5.2
@@ -337,10 +386,7 @@ def draw_paths(ax: Axes, ways: list[NDArray[np.float64]], colours: Any) -> None:
 
 
 def finish(ax: Axes, plane: Plane, flat: NDArray[np.float64], title: str | None) -> None:
-    ax.grid(False)
-    for spine in ax.spines.values():
-        spine.set(linewidth=0.6, color=FRAME)
-    ax.tick_params(width=0.6, length=3, color=FRAME, labelcolor="#666666", labelsize=8)
+    _frame(ax, title)
     ax.set_axisbelow(True)
     first, second = plane.axis_labels
     ax.set_xlabel(first, fontsize=9, color="#444444")
@@ -353,8 +399,21 @@ def finish(ax: Axes, plane: Plane, flat: NDArray[np.float64], title: str | None)
         # Distances are what clustering is about, so they are to scale, unless features in unlike
         # units would make the picture a thread.
         ax.set_aspect("equal", adjustable="datalim")
+
+
+def _frame(ax: Axes, title: str | None) -> None:
+    """Give all pictures the same frame, ticks and title."""
+    ax.grid(False)
+    for spine in ax.spines.values():
+        spine.set(linewidth=0.6, color=FRAME)
+    ax.tick_params(width=0.6, length=3, color=FRAME, labelcolor="#666666", labelsize=8)
     if title is not None:
         ax.set_title(title, loc="left", fontsize=11, color=INK, fontweight="bold")
+
+
+def cluster_name(name: object) -> str:
+    """Give names as they are, numbers as ``cluster 3``."""
+    return name if isinstance(name, str) else f"cluster {name}"
 
 
 def draw_legend(
@@ -377,7 +436,7 @@ def draw_legend(
         rows = [
             dot(
                 PALETTE[i % len(PALETTE)],
-                f"{name if isinstance(name, str) else f'cluster {name}'} ({count})",
+                f"{cluster_name(name)} ({count})",
             )
             for i, (name, count) in enumerate(found)
         ]
@@ -411,3 +470,98 @@ def draw_legend(
         handlelength=2.0,
         labelcolor="#444444",
     )
+
+
+# --- heat map -----------------------------------------------------------------------------------
+
+
+def heat_map_size(
+    shape: tuple[int, int], rows: list[str], columns: list[str]
+) -> tuple[float, float]:
+    """Inches for which cells hold numbers, or when there are many, rows hold their names."""
+    n, m = shape
+    tall = float(np.clip(0.28 * n, 0.5, max(8.0, min(0.14 * n, 14.0))))
+    wide = float(np.clip(0.66 * m, 1.6, max(8.0, min(0.16 * m, 14.0))))
+    longest = (max(map(len, names)) for names in (rows, columns))
+    beside, below = (0.5 + 0.06 * min(length, 60) for length in longest)
+    return wide + beside + 1.0, tall + below + 0.4
+
+
+def draw_heat_map(
+    ax: Axes, shares: NDArray[np.float64], rows: list[str], columns: list[str], title: str | None
+) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    n, m = shares.shape
+    _frame(ax, title)
+    ax.tick_params(length=0, labelcolor="#444444")
+    ax.set(xlim=(0, m), ylim=(n, 0))
+    cell = _label_cells(ax, rows, columns)
+    has_numbers = bool((cell >= _NUMBER_CELL).all())
+    colours = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", PALETTE[0], "#12294D"])
+    mesh = ax.pcolormesh(
+        shares,
+        cmap=colours,
+        vmin=0.0,
+        vmax=shares.max(),
+        edgecolors="white" if has_numbers else "none",
+        linewidths=1.0 if has_numbers else 0.0,
+        label="importances",
+    )
+    if has_numbers:
+        _write_numbers(ax, shares, mesh.to_rgba(shares))
+    else:
+        _draw_bar(ax, mesh, tall=cell[1] * n)
+        _label_cells(ax, rows, columns)  # the bar has taken some of the room
+
+
+def _draw_bar(ax: Axes, mesh: Any, *, tall: float) -> None:
+    shrink = min(1.0, 240.0 / tall)
+    bar = ax.figure.colorbar(
+        mesh, ax=ax, shrink=shrink, anchor=(0.0, 1.0), aspect=20, pad=0.02, label="importance"
+    )
+    bar.outline.set(linewidth=0.6, color=FRAME)
+    bar.ax.tick_params(width=0.6, length=3, color=FRAME, labelcolor="#666666", labelsize=8)
+    bar.ax.yaxis.label.set(fontsize=9, color="#444444")
+
+
+def _label_cells(ax: Axes, rows: list[str], columns: list[str]) -> NDArray[np.float64]:
+    """Name rows and columns; give the width and height of a cell in typographic points."""
+    shape = np.array([len(columns), len(rows)])
+    ax.set_xticks(np.arange(shape[0]) + 0.5, columns)
+    ax.set_yticks(np.arange(shape[1]) + 0.5, rows)
+    # How much room the names leave to the cells is known only after the layout.
+    for upright in (False, True):
+        if upright:
+            ax.tick_params(axis="x", labelrotation=90)
+        ax.figure.canvas.figure.draw_without_rendering()
+        cell = np.asarray(ax.get_window_extent().size) / shape
+        wide = max(label.get_window_extent().width for label in ax.get_xticklabels())
+        if wide <= 0.95 * cell[0]:
+            break
+    tall = max(label.get_window_extent().height for label in ax.get_yticklabels())
+    for axis, names, step in (
+        (ax.xaxis, columns, int(np.ceil(wide / cell[0]))),
+        (ax.yaxis, rows, int(np.ceil(tall / cell[1]))),
+    ):
+        axis.set_ticks(np.arange(0, len(names), step) + 0.5, names[::step])
+    return cell * 72.0 / ax.figure.dpi
+
+
+def _write_numbers(ax: Axes, shares: NDArray[np.float64], colours: NDArray[np.float64]) -> None:
+    # Relative luminance as in WCAG 2: black or white, the better one has a contrast of 4.5 or more.
+    linear = np.where(
+        colours <= 0.04045, colours / 12.92, ((np.asarray(colours) + 0.055) / 1.055) ** 2.4
+    )
+    light = linear[..., :3] @ (0.2126, 0.7152, 0.0722) > 0.179
+    for c, v in np.ndindex(*shares.shape):
+        ax.text(
+            v + 0.5,
+            c + 0.5,
+            f"{shares[c, v]:.2f}",
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="black" if light[c, v] else "white",
+            fontweight="bold" if shares[c, v] == shares[c].max() else "normal",
+        )

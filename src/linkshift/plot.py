@@ -1,4 +1,4 @@
-"""Pictures of clusters, links, modes and shift paths.
+"""Pictures of clusters, links, modes, shift paths and what views say on clusters.
 
 Needs matplotlib (``pip install "linkshift[plot]"``), which is imported when a picture is drawn.
 Every function draws on the axes that it is given, or on new ones, and returns them.
@@ -18,9 +18,19 @@ from linkshift._drawing import CANNOT, INK, MUST, NOISE_GREY, PALETTE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
     from linkshift.links import Links
 
-__all__ = ["CANNOT", "INK", "MUST", "NOISE_GREY", "PALETTE", "clusters", "paths"]
+__all__ = [
+    "CANNOT",
+    "INK",
+    "MUST",
+    "NOISE_GREY",
+    "PALETTE",
+    "clusters",
+    "paths",
+    "view_importances",
+]
 
 
 def clusters(
@@ -81,7 +91,7 @@ def clusters(
     )
     # Checked before anything is drawn: a bad link must not leave half a picture.
     drawn = [] if links is None else _drawing.link_groups(groups, links)
-    ax = _drawing.new_axes(ax, flat, with_legend=legend)
+    ax = _drawing.new_axes(ax, _drawing.figure_size(flat, with_legend=legend))
     area = _drawing.point_area(len(points)) if size is None else size
 
     _drawing.scatter(ax, flat, groups, area=area)
@@ -144,7 +154,7 @@ def paths(
     ways = [
         plane.project(path, height=h) for path, h in zip(steps, height, strict=True) if len(path)
     ]
-    ax = _drawing.new_axes(ax, flat, with_legend=False)
+    ax = _drawing.new_axes(ax, _drawing.figure_size(flat, with_legend=False))
     area = _drawing.point_area(len(points)) if size is None else size
 
     if groups is None:
@@ -155,4 +165,69 @@ def paths(
         colours = _drawing.colours_of(groups) if len(ways) == len(groups) else INK
     _drawing.draw_paths(ax, ways, colours)
     _drawing.finish(ax, plane, np.vstack([flat, *ways]), title)
+    return ax
+
+
+def view_importances(
+    importances: GroupFeatureClustering | ArrayLike,
+    *,
+    view_names: Sequence[str] | None = None,
+    cluster_names: Sequence[object] | None = None,
+    sizes: Sequence[int] | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw what each view has to say on each cluster, as a heat map.
+
+    Clusters are rows, with their sizes, and views are columns. Darker is more; the darkest colour
+    is the largest share in the picture. The share is written in each cell, that of a cluster's
+    first view in bold. Where a cell is smaller than 22 by 11 typographic points (in a figure of
+    its own: above about 50 clusters or 30 views) a colour bar takes the place of the numbers, and
+    where names would overlap only every second, third, ... is written.
+
+    Parameters
+    ----------
+    importances : GroupFeatureClustering or array-like of shape (n_clusters, n_views)
+        A fitted model, or shares: not negative, with rows that sum to one.
+    view_names : sequence of str or None
+        Names of the columns; None takes those of the model, or ``view0``, ``view1``, ...
+    cluster_names : sequence or None
+        Names or numbers of the rows; None takes 0, 1, ...
+    sizes : sequence of int or None
+        Number of points in each cluster; None takes those of the model, or for a matrix writes
+        none.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a figure.
+    title : str or None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> ax = view_importances([[0.9, 0.1], [0.3, 0.7]], view_names=["shape", "colour"])
+    >>> [text.get_text() for text in ax.texts]
+    ['0.90', '0.10', '0.30', '0.70']
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    if hasattr(importances, "fit"):
+        model = _drawing.check_group_model(importances)
+        importances = model.view_importances_
+        view_names = model.view_names_ if view_names is None else view_names
+        sizes = np.bincount(model.labels_).tolist() if sizes is None else sizes
+    shares = _drawing.check_shares(importances)
+    n, m = shares.shape
+    columns = [f"view{v}" for v in range(m)] if view_names is None else view_names
+    columns = [str(name) for name in _drawing.check_count(columns, m, "view_names", "view")]
+    names = range(n) if cluster_names is None else cluster_names
+    names = _drawing.check_count(names, n, "cluster_names", "cluster")
+    rows = [_drawing.cluster_name(name) for name in names]
+    if sizes is not None:
+        counts = _drawing.check_count(sizes, n, "sizes", "cluster")
+        rows = [f"{row} ({count})" for row, count in zip(rows, counts, strict=True)]
+    ax = _drawing.new_axes(ax, _drawing.heat_map_size((n, m), rows, columns))
+    _drawing.draw_heat_map(ax, shares, rows, columns, title)
     return ax

@@ -128,6 +128,17 @@ def test_a_useless_bandwidth_gets_advice(run, data, bandwidth, advice):
     assert f"take a {advice} --bandwidth" in run("cluster", data, "--bandwidth", bandwidth).stderr
 
 
+def test_advice_names_an_option_that_the_method_takes(run, data, monkeypatch):
+    def one(X, links, options, progress):
+        return Outcome(np.zeros(len(X), dtype=int), None, None, "One.")
+
+    for uses, told in (({"n_neighbors"}, "take a smaller --n-neighbors"), (set(), "size 60.")):
+        monkeypatch.setitem(METHODS, "kernel", Method("kernel", "", frozenset(uses), one))
+        err = run("cluster", data, "--method", "kernel").stderr
+        assert told in err
+        assert "--bandwidth" not in err
+
+
 # --- links --------------------------------------------------------------------------------------
 
 

@@ -38,6 +38,17 @@ def test_hints_ignore_case_and_stay_silent_when_far():
     assert hint("q", ["width"]) == ""
 
 
+def test_tables_go_to_stderr_as_they_are(capsys):
+    rows = [("0", "[red]"), ("1", "b c")]
+    Console(quiet=True).table(("cluster", "view"), rows)
+    assert capsys.readouterr() == ("", "")
+    Console().table(("cluster", "view"), rows)
+    told = capsys.readouterr()
+    assert told.out == ""
+    lines = [line.rstrip() for line in told.err.splitlines()]
+    assert lines == ["cluster  view", "0        [red]", "1        b c"]
+
+
 def test_progress_is_only_for_terminals(monkeypatch):
     with Console().progress("Working") as progress:
         assert progress is None

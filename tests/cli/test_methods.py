@@ -33,9 +33,13 @@ def test_entries(method, groups):
     takes = {"cms": (both,), "kernel": (None, must), "metric": (both,)}.get(
         method.name, (None, must, both)
     )
+    data, options = groups, Options()
+    if method.takes_views:
+        data = {"x": groups[:, :1], "y": groups[:, 1:]}
+        options = Options(clusters=3, max_iter=2, view=("x=0", "y=1"))
     for links in takes:
         steps = []
-        outcome = method.run(groups, links, Options(), lambda *step, to=steps: to.append(step))
+        outcome = method.run(data, links, options, lambda *step, to=steps: to.append(step))
         assert outcome.labels.shape == (60,)
         assert outcome.done.endswith(".")
         assert steps
@@ -76,13 +80,37 @@ def nothing(X, links, options, progress):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("bandwidth", 1.0), ("kernel", "flat"), ("n_neighbors", 3), ("max_iter", 5), ("threads", 1)],
+    [
+        ("bandwidth", 1.0),
+        ("kernel", "flat"),
+        ("n_neighbors", 3),
+        ("max_iter", 5),
+        ("threads", 1),
+        ("view", ("all=*",)),
+    ],
 )
 def test_an_option_without_effect_is_refused(name, value):
     method = Method("still", "does nothing", frozenset(), nothing)
     with pytest.raises(InputError, match=f"--{name.replace('_', '-')} has no meaning with"):
         check_options(method, Options(**{name: value}))
     check_options(Method("still", "", frozenset({name}), nothing), Options(**{name: value}))
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Options)])
+def test_refusals_name_the_methods_that_take_the_option(name):
+    """A remedy that leads to another refusal is none."""
+    with pytest.raises(InputError) as refusal:
+        check_options(Method("still", "", frozenset(), nothing), Options(**{name: 1}))
+    takers = str(refusal.value).partition("or use --method ")[2].rstrip(".").split(" or ")
+    assert takers == [method.name for method in METHODS.values() if name in method.uses]
+    assert takers
+
+
+def test_a_number_of_clusters_is_asked_for_where_it_is_used():
+    method = Method("still", "", frozenset({"clusters"}), nothing)
+    with pytest.raises(InputError, match="give --clusters K"):
+        check_options(method, Options())
+    check_options(method, Options(clusters=1))
 
 
 def test_the_command_runs_the_registered_function(run, data, monkeypatch):

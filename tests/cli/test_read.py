@@ -99,8 +99,16 @@ def test_the_only_matrix_of_an_npz_file(tmp_path, groups):
     np.savez(tmp_path / "a.npz", points=groups, y=np.arange(60))
     assert np.array_equal(read(tmp_path / "a.npz").X, groups)
     np.savez(tmp_path / "b.npz", one=groups, two=groups)
-    with pytest.raises(InputError, match=r"array called X.*one \(60, 2\), two \(60, 2\)"):
-        read(tmp_path / "b.npz")
+    found = read_table(tmp_path / "b.npz")
+    assert found.views == {"one": ("one_0", "one_1"), "two": ("two_0", "two_1")}
+    assert np.array_equal(found.matrix(("two_1", "one_0")), groups[:, [1, 0]])
+    assert found.values("two_0") == groups[:, 0].tolist()
+    np.savez(tmp_path / "c.npz", one=groups, two=groups[:9])
+    with pytest.raises(InputError, match=r"array called X.*one \(60, 2\), two \(9, 2\)"):
+        read(tmp_path / "c.npz")
+    np.savez(tmp_path / "d.npz", one=groups[:, 0])
+    with pytest.raises(InputError, match=r"array called X.*one \(60,\)"):
+        read(tmp_path / "d.npz")
 
 
 def test_arrays_that_are_no_tables(tmp_path):

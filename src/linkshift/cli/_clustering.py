@@ -6,7 +6,7 @@ import json
 import platform
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift import __version__
-from linkshift.cli import _link_files, _read, _write
+from linkshift.cli import _link_files, _read, _views, _write
 from linkshift.cli._console import Console, InputError, counted, listed
-from linkshift.cli._methods import Method, Options, Outcome, check_neighbours, check_options
+from linkshift.cli._methods import Method, Options, Outcome, check_options, check_rows
 from linkshift.cli._scale import Scaling
 from linkshift.links import Links
 
 if TYPE_CHECKING:
     from linkshift.metrics import LinkReport
+
+
+_SHOWN_CLUSTERS = 12
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,12 @@ class Problem:
     ids: list[Any] | None
     links: Links | None
     n_conflicts: int
+    views: _views.Views | None
+
+    def part(self, X: NDArray[Any], columns: tuple[str, ...]) -> NDArray[Any]:
+        """Give some columns, by name, of data that has them all."""
+        position = {name: i for i, name in enumerate(self.names)}
+        return X[:, [position[column] for column in columns]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +83,7 @@ def run(request: Request) -> None:
     problem = _read_problem(request, console)
     result = _cluster(request, problem, console)
     _write_files(request, problem, result)
-    _summarise(request, result, console)
+    _summarise(request, problem, result, console)
     # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
     _print_data(request, problem, result)
 
@@ -98,6 +107,11 @@ def _read_problem(request: Request, console: Console) -> Problem:
     if id_column is not None and id_column == label_column:
         raise InputError(f"--id-column and --label-column both name {id_column!r}.")
     table = _read.read_table(request.data, header=request.header, id_column=id_column)
+    if table.views and not request.method.takes_views:
+        raise InputError(
+            f"{request.data} holds several matrices ({listed(table.views)}). --method "
+            f"{request.method.name} takes one: call it X. Several are views for --method groups."
+        )
     ids = None if id_column is None else _read.sample_ids(table, id_column)
     reserved = [name for name in (id_column, label_column) if name is not None]
     label_links = None
@@ -107,9 +121,14 @@ def _read_problem(request: Request, console: Console) -> Problem:
     # Read before the features: a wrong link is found before a long list of columns is told.
     file_links = _file_links(request, table.n_rows, ids)
     features = _read.features(table, console, columns=request.columns, reserved=reserved)
-    check_neighbours(request.options, table.n_rows)
+    views = None
+    if request.method.takes_views:
+        views = _views.find_views(request.options.view, table, features.names)
+        told = (f"{name} ({counted(len(c), 'column')})" for name, c in views.items())
+        console.say(f"Views: {listed(told)}.")
+    check_rows(request.options, table.n_rows)
     links, n_conflicts = _all_links(request, file_links, label_links, ids, console)
-    return Problem(features.X, features.names, ids, links, n_conflicts)
+    return Problem(features.X, features.names, ids, links, n_conflicts, views)
 
 
 def _file_links(request: Request, n_rows: int, ids: list[Any] | None) -> Links | None:
@@ -168,30 +187,43 @@ def _cluster(request: Request, problem: Problem, console: Console) -> Result:
     from linkshift.metrics import link_satisfaction
 
     scaling = Scaling.of(problem.X, request.scale)
-    note = _read.spread_note(problem.X, problem.names) if request.scale == "none" else ""
-    told = {
-        "none": "none, columns are taken as they are",
-        "standard": "standard, each column has mean 0 and spread 1; the bandwidth is in that unit",
-        "minmax": "minmax, each column goes from 0 to 1; the bandwidth is in that unit",
-    }
-    console.say(f"Scale: {told[request.scale]}.{note}")
+    console.say(_told_scale(request, problem))
     X = scaling.apply(problem.X) if request.scale != "none" else problem.X
+    data: Any = X
+    if problem.views is not None:
+        data = {name: problem.part(X, columns) for name, columns in problem.views.items()}
     _load_library()  # importing is no part of the method's time
     start = time.perf_counter()
     with console.warnings(), console.progress("Clustering") as progress:
         try:
-            outcome = request.method.run(X, problem.links, request.options, progress)
+            outcome = request.method.run(data, problem.links, request.options, progress)
         except ValueError as error:
             # The library's refusals are written for people; pass them on as they are.
             raise InputError(str(error)) from error
     seconds = time.perf_counter() - start
     console.say(outcome.done)
     centres = None if outcome.centres is None else scaling.undo(outcome.centres)
-    outcome = Outcome(outcome.labels, centres, outcome.bandwidth, outcome.done)
+    outcome = replace(outcome, centres=centres)
     clustered = outcome.labels[outcome.labels >= 0]
     sizes = np.unique(clustered, return_counts=True)[1].tolist()
     report = None if problem.links is None else link_satisfaction(outcome.labels, problem.links)
     return Result(outcome, sizes, len(outcome.labels) - len(clustered), report, seconds)
+
+
+def _told_scale(request: Request, problem: Problem) -> str:
+    """Say how columns are scaled, and when they are not but should be."""
+    told = {
+        "none": "none, columns are taken as they are",
+        "standard": "standard, each column has mean 0 and spread 1",
+        "minmax": "minmax, each column goes from 0 to 1",
+    }[request.scale]
+    if request.scale != "none":
+        unit = "; the bandwidth is in that unit" if "bandwidth" in request.method.uses else ""
+        return f"Scale: {told}{unit}."
+    # Units of different views do not matter to each other.
+    parts = [problem.names] if problem.views is None else problem.views.values()
+    notes = (_read.spread_note(problem.part(problem.X, columns), columns) for columns in parts)
+    return f"Scale: {told}.{next(filter(None, notes), '')}"
 
 
 def _load_library() -> None:
@@ -207,13 +239,19 @@ def _write_files(request: Request, problem: Problem, result: Result) -> None:
     if request.output is not None:
         _write.write_labels(request.output, labels, problem.ids)
     if request.plot is not None:
+        X = problem.X
+        if problem.views is not None and request.scale != "none":
+            # As the method saw them: in their own units, one view would be all there is to see.
+            X = Scaling.of(X, request.scale).apply(X)
         _write.write_picture(
             request.plot,
-            problem.X,
+            X,
             labels,
             links=problem.links,
             modes=result.outcome.centres,
             title=request.data.name,
+            view_names=None if problem.views is None else tuple(problem.views),
+            view_importances=result.outcome.view_importances,
         )
 
 
@@ -241,6 +279,7 @@ def _report(request: Request, problem: Problem, result: Result) -> dict[str, Any
         "seconds": round(result.seconds, 6),
         "versions": _versions(),
         "links": _links_report(problem, result.link_report),
+        "views": _views_report(problem, result.outcome),
         "labels": result.outcome.labels.tolist(),
     }
     if problem.ids is not None:
@@ -264,19 +303,32 @@ def _links_report(problem: Problem, report: LinkReport | None) -> dict[str, Any]
     }
 
 
+def _views_report(problem: Problem, outcome: Outcome) -> dict[str, Any] | None:
+    """Give importances with a row for each cluster, in the order of sizes."""
+    if problem.views is None or outcome.view_importances is None:
+        return None
+    return {
+        "names": list(problem.views),
+        "columns": [list(columns) for columns in problem.views.values()],
+        "importances": outcome.view_importances.tolist(),
+    }
+
+
 def _versions() -> dict[str, str]:
     names = ("numpy", "scipy", "scikit-learn", "numba")
     found = {name: version(name) for name in names}
     return {"linkshift": __version__, "python": platform.python_version(), **found}
 
 
-def _summarise(request: Request, result: Result, console: Console) -> None:
+def _summarise(request: Request, problem: Problem, result: Result, console: Console) -> None:
     sizes = sorted(result.sizes, reverse=True)
     noise = f"; noise {result.n_noise:,}" if result.n_noise else ""
     shown = ", ".join(f"{size:,}" for size in sizes[:6])
     shown += f" and {len(sizes) - 6:,} more" if len(sizes) > 6 else ""
     told = f"{counted(len(sizes), 'cluster')}, {'size' if len(sizes) == 1 else 'sizes'} {shown}"
     console.say(f"{told}{noise}.{_advice(request, sizes)}")
+    if problem.views is not None and result.outcome.view_importances is not None:
+        _tell_views(tuple(problem.views), result.outcome.view_importances, result.sizes, console)
     if result.link_report is not None:
         links = result.link_report
         console.say(
@@ -288,9 +340,25 @@ def _summarise(request: Request, result: Result, console: Console) -> None:
     console.say(f"Time: {result.seconds:.2f} s.{where}")
 
 
+def _tell_views(
+    names: tuple[str, ...], importances: NDArray[Any], sizes: list[int], console: Console
+) -> None:
+    """Print the view that matters most to each cluster."""
+    top = importances.argmax(axis=1)
+    rows = [
+        (str(c), f"{sizes[c]:,}", names[v], f"{importances[c, v]:.2f}") for c, v in enumerate(top)
+    ]
+    console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])
+    if len(rows) > _SHOWN_CLUSTERS:
+        console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
+
+
 def _advice(request: Request, sizes: list[int]) -> str:
     """Say what to turn when the result is of no use."""
-    knob = "--n-neighbors" if request.options.n_neighbors is not None else "--bandwidth"
+    uses, by_neighbours = request.method.uses, request.options.n_neighbors is not None
+    knob = "--bandwidth" if "bandwidth" in uses and not by_neighbours else "--n-neighbors"
+    if not uses & {"bandwidth", "n_neighbors"}:
+        return ""
     if len(sizes) == 1 and sizes[0] > 1:
         return f" For more clusters, take a smaller {knob}."
     if len(sizes) > 2 and len(sizes) > sum(sizes) / 2:

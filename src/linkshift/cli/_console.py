@@ -49,6 +49,18 @@ class Console:
         typer.secho("Warning: ", fg=typer.colors.YELLOW, bold=True, nl=False, err=True)
         typer.echo(text, err=True)
 
+    def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Print a small table, unless quiet."""
+        if self.quiet:
+            return
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table(*map(escape, head), box=None, pad_edge=False, header_style="bold")
+        for row in rows:
+            table.add_row(*map(escape, row))
+        _stderr().print(table)
+
     @contextmanager
     def warnings(self) -> Iterator[None]:
         """Show the warnings of the library as plain lines."""

@@ -29,6 +29,11 @@ class FrameTable:
         return tuple(self.frame.columns)
 
     @property
+    def views(self) -> dict[str, tuple[str, ...]]:
+        """Views that the file itself has: none."""
+        return {}
+
+    @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.frame)

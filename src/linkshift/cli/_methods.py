@@ -28,6 +28,8 @@ class Options:
     n_neighbors: int | None = None
     max_iter: int | None = None
     threads: int | None = None
+    clusters: int | None = None
+    view: tuple[str, ...] | None = None
 
     def given(self) -> list[str]:
         """Names of the options that the user set."""
@@ -48,15 +50,19 @@ class Outcome:
         Bandwidth used.
     done : str
         One line: what was done.
+    view_importances : ndarray of shape (n_clusters, n_views) or None
+        What each view has to say on each cluster, for a method that takes views.
     """
 
     labels: Array
     centres: Array | None
     bandwidth: float | Array | None
     done: str
+    view_importances: Array | None = None
 
 
-Run = Callable[["Array", "Links | None", Options, "Progress | None"], Outcome]
+# The first argument is a table; for a method that takes views, a dict of tables.
+Run = Callable[[Any, "Links | None", Options, "Progress | None"], Outcome]
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,11 @@ class Method:
     uses: frozenset[str]
     run: Run
     copes: bool = True  # with links that contradict each other
+
+    @property
+    def takes_views(self) -> bool:
+        """Whether the columns are to be parted into views."""
+        return "view" in self.uses
 
 
 def mean_shift(
@@ -197,7 +208,38 @@ def metric_mean_shift(
     return Outcome(model.labels_, model.cluster_centers_, None, done)
 
 
-def _fit(model: Any, X: Array, links: Links | None, remedy: str = "") -> None:
+def group_features(
+    views: dict[str, Array], links: Links | None, options: Options, progress: Progress | None
+) -> Outcome:
+    """Clusters that each choose their own views."""
+    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+
+    assert options.clusters is not None  # check_options
+    model: Any = GroupFeatureClustering(
+        options.clusters,
+        max_iter=options.max_iter or 20,
+        n_jobs=options.threads,
+        random_state=0,
+        progress=progress,
+    )
+    try:
+        _fit(model, views, links, remedy=", give them confidences below 1")
+    except ValueError as error:
+        if error.__cause__ is None:
+            raise
+        # Clusters of such sizes cannot keep the links. The estimator's remedy names parameters.
+        raise InputError(
+            f"{error.__cause__}. With --clusters {options.clusters}, clusters have "
+            "{} to {} rows; take another number, or remove links.".format(*model.size_bounds_)
+        ) from error
+    low, high = model.size_bounds_
+    done = f"Group-dependent features: {counted(len(views), 'view')}, {options.clusters} clusters "
+    done += f"of {low:,} to {high:,} rows, {counted(model.n_init, 'random start')}"
+    done += f", {counted(len(links), 'link')}." if links else "."
+    return Outcome(model.labels_, None, None, done, model.view_importances_)
+
+
+def _fit(model: Any, X: Any, links: Links | None, remedy: str = "") -> None:
     """Fit; links that contradict each other are the user's to correct."""
     from linkshift.links import ConflictError
 
@@ -255,6 +297,13 @@ METHODS = {
             metric_mean_shift,
             copes=False,
         ),
+        Method(
+            "groups",
+            "clusters that each choose among the --view groups of columns; needs --clusters",
+            frozenset({"clusters", "view", "max_iter", "threads"}),
+            group_features,
+            copes=False,
+        ),
     )
 }
 
@@ -263,10 +312,15 @@ def check_options(method: Method, options: Options) -> None:
     """Refuse what the method would ignore, and numbers that make no sense."""
     for name in options.given():
         if name not in method.uses:
+            takers = [other.name for other in METHODS.values() if name in other.uses]
             raise InputError(
                 f"--{name.replace('_', '-')} has no meaning with --method {method.name}; "
-                "leave it out."
+                f"leave it out, or use --method {' or '.join(takers)}."
             )
+    if "clusters" in method.uses and options.clusters is None:
+        raise InputError(
+            f"--method {method.name} has to be told the number of clusters: give --clusters K."
+        )
     bandwidth, n_neighbors = options.bandwidth, options.n_neighbors
     if bandwidth is not None and not 0 < bandwidth < float("inf"):
         raise InputError(
@@ -281,8 +335,13 @@ def check_options(method: Method, options: Options) -> None:
         )
 
 
-def check_neighbours(options: Options, n_rows: int) -> None:
-    """Refuse more neighbours than there are."""
+def check_rows(options: Options, n_rows: int) -> None:
+    """Refuse more neighbours or clusters than there are rows for."""
+    if options.clusters is not None and options.clusters > n_rows:
+        raise InputError(
+            f"--clusters is {options.clusters}, but there {'is' if n_rows == 1 else 'are'} only "
+            f"{counted(n_rows, 'row')}; take fewer."
+        )
     if options.n_neighbors is not None and options.n_neighbors >= n_rows:
         raise InputError(
             f"--n-neighbors is {options.n_neighbors}, but each row has only "

@@ -77,7 +77,8 @@ def features(
         names = tuple(name for name in free if table.kind(name) == "number")
     else:
         names = _named_columns(table, columns, reserved)
-    left_out = [f"{name} ({table.kind(name)})" for name in free if name not in names]
+    chosen = set(names)
+    left_out = [f"{name} ({table.kind(name)})" for name in free if name not in chosen]
     if not names:
         raise InputError(
             f"{table.path} has no numeric columns to cluster. "

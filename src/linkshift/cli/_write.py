@@ -113,13 +113,37 @@ def require_matplotlib() -> None:
     mpl.use("Agg")  # a file, not a window
 
 
-def write_picture(path: Path, X: NDArray[Any], labels: NDArray[Any], **extras: Any) -> None:
-    """Draw the clusters to a file."""
+def write_picture(
+    path: Path,
+    X: NDArray[Any],
+    labels: NDArray[Any],
+    *,
+    view_names: Sequence[str] | None = None,
+    view_importances: NDArray[Any] | None = None,
+    **extras: Any,
+) -> None:
+    """Draw the clusters to a file; beside them what views say on them, if there are views."""
     import matplotlib.pyplot as plt
 
-    from linkshift.plot import clusters
+    from linkshift import plot
 
-    figure: Any = clusters(X, labels, **extras).figure
+    if view_importances is None:
+        figure: Any = plot.clusters(X, labels, **extras).figure
+    else:
+        n_clusters, n_views = view_importances.shape
+        wide = min(max(2.0 + 0.6 * n_views, 4.0), 10.0)
+        size = (6.5 + wide, min(max(5.0, 0.22 * n_clusters), 14.0))
+        figure, axes = plt.subplots(
+            1, 2, figsize=size, width_ratios=(6.5, wide), layout="constrained"
+        )
+        plot.clusters(X, labels, ax=axes[0], **extras)
+        plot.view_importances(
+            view_importances,
+            view_names=view_names,
+            sizes=np.bincount(labels).tolist(),
+            ax=axes[1],
+            title="View importances",
+        )
     try:
         with replacing(path) as temporary:
             figure.savefig(temporary, dpi=150)

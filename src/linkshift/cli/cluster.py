@@ -81,12 +81,27 @@ def cluster(
             metavar="K", help="A bandwidth for each row: the distance to its K-th neighbour."
         ),
     ] = None,
+    clusters: Annotated[
+        int | None,
+        typer.Option(metavar="K", min=1, help="Number of clusters, for --method groups."),
+    ] = None,
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COLUMNS",
+            help="A view for --method groups; one option for each. COLUMNS are names, ranges "
+            "first:last and patterns such as 'fou_*', with commas between; * alone is all that "
+            "no other view has. Each column is in one view. Default: the matrices of an npz file "
+            "that holds several.",
+        ),
+    ] = None,
     max_iter: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
-            help="Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms.",
+            help="Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms, "
+            "20 for groups.",
         ),
     ] = None,
     threads: Annotated[
@@ -105,7 +120,11 @@ def cluster(
         bool, typer.Option("--json", help="Print one JSON object on stdout: labels and report.")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw the clusters: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option(
+            metavar="PNG",
+            help="Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
+        ),
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")
@@ -128,7 +147,15 @@ def cluster(
                 header=header,
                 scale=scale,
                 method=METHODS[method],
-                options=Options(bandwidth, kernel, n_neighbors, max_iter, threads),
+                options=Options(
+                    bandwidth=bandwidth,
+                    kernel=kernel,
+                    n_neighbors=n_neighbors,
+                    max_iter=max_iter,
+                    threads=threads,
+                    clusters=clusters,
+                    view=tuple(view) if view else None,
+                ),
                 output=output,
                 json=json,
                 plot=plot,
