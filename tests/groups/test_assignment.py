@@ -1,5 +1,6 @@
 """Assignment: against every labelling there is, and against the paper's own programme."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from tests.reference import assignment as twin
 
 from linkshift import Links
-from linkshift.groups import assignment
+from linkshift.groups import _assignment_problem, _assignment_programme, _assignment_solver
 from linkshift.groups.assignment import assign
 from linkshift.links import ConflictError
 
@@ -90,6 +91,17 @@ def test_against_the_paper_s_p_and_q(seed):
     assert twin.cost_of(result.labels, costs, (5, 7), links) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_more_clusters_than_the_first_few_against_all_rows_at_once(seed):
+    rng = np.random.default_rng(seed)
+    n, n_clusters = 18, 6
+    costs = rng.normal(size=(n, n_clusters)) + np.arange(n_clusters)
+    links = Links.sample(rng.permutation(np.arange(n) % n_clusters), 18, random_state=seed)
+    expected = twin.cheapest_by_pairs(costs, (2, 4), links.must, links.cannot)
+    result = assign(costs, size_bounds=(2, 4), links=links)
+    assert twin.cost_of(result.labels, costs, (2, 4), links) == pytest.approx(expected, abs=1e-6)
+
+
 def test_by_hand():
     # Samples 0 and 1 are one node of cost (1, 3), samples 2 and 3 stay out of its cluster.
     costs = [[0, 1], [1, 2], [0, 4], [0, 6]]
@@ -104,7 +116,7 @@ def test_by_hand():
 
 def test_nothing_to_respect_is_argmin_and_calls_no_solver():
     costs = np.random.default_rng(0).normal(size=(50, 4))
-    with patch.object(assignment, "linprog", side_effect=AssertionError):
+    with patch.object(_assignment_programme, "linprog", side_effect=AssertionError):
         result = assign(costs)
         loose = assign(
             costs,
@@ -154,12 +166,57 @@ def test_few_columns_to_begin_with_give_the_optimum_of_all(seed):
     costs = rng.normal(size=(80, 5))
     cost = []
     for columns in (0.0, 1.5, 5.0):
-        with patch.object(assignment, "_CORE", columns):
+        with patch.object(_assignment_solver, "_CORE", columns):
             result = assign(costs, size_bounds=(16, 16), links=links)
         assert result.optimal
         cost.append(result.cost)
     assert cost == pytest.approx([cost[0]] * 3, abs=1e-5)
     assert result.how == "integer programme"
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds, st.integers(1, 3), st.integers(0, 25))
+def test_few_clusters_to_begin_with_give_the_linear_programme_of_all(seed, first, m):
+    costs, bounds, links = draw(seed, 14, 6, m, [0.5, 0.9, 1.0], infinite=0.2)
+    try:
+        problem, component, _ = _assignment_problem.contracted(costs, *bounds, links, 1.0)
+        cliques = _assignment_problem.clique_cover(problem, component)
+    except ValueError:
+        return  # told before there is a programme
+    programme = _assignment_programme.programme_of(
+        replace(problem, cliques=cliques), _assignment_solver._scale(problem)
+    )
+    rows = programme.objective, programme.matrix, programme.low, programme.high, programme.allowed
+    with patch.object(_assignment_programme, "_FIRST", first):
+        linear = programme.linear(np.inf)
+    expected = twin.linear_value(*rows)
+    if expected == np.inf:
+        assert linear.status == _assignment_programme.IMPOSSIBLE
+        return
+    assert linear.value == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert programme.objective @ linear.x == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert linear.reduced[programme.allowed].min() >= -1e-6
+    for j in np.flatnonzero(programme.allowed[: programme.n_y])[seed % 7 :: 7]:
+        least = expected + linear.reduced[j]
+        assert twin.linear_value(*rows, used=j) >= least - 1e-6 * (1 + abs(least))
+
+
+def test_labels_within_the_gap_of_the_linear_programme_are_enough():
+    rng = np.random.default_rng(6)
+    links = Links.sample(rng.integers(0, 5, size=80), 100, random_state=6)
+    costs = rng.normal(size=(80, 5))
+    whole, results = _assignment_programme.Programme.whole, {}
+    for gap in (1e-6, 0.5):
+        with (
+            patch.object(_assignment_solver, "_CORE", 1.5),
+            patch.object(
+                _assignment_programme.Programme, "whole", autospec=True, side_effect=whole
+            ) as solver,
+        ):
+            results[gap] = assign(costs, size_bounds=(16, 16), links=links, gap=gap)
+        assert solver.call_count == (1 if gap == 0.5 else 2)
+    assert results[1e-6].cost < results[0.5].cost
+    assert results[0.5].gap <= 0.5
 
 
 def test_a_clique_is_one_row_for_each_cluster():
@@ -174,8 +231,8 @@ def test_a_clique_is_one_row_for_each_cluster():
 @given(seeds, st.integers(2, 12), st.integers(1, 40))
 def test_cliques_cover_the_links_and_nothing_else(seed, n, m):
     costs, _, links = draw(seed, n, 13, m, [1.0])
-    problem, component, _ = assignment._contracted(costs, 0, n, links, 1.0)
-    cliques = assignment._clique_cover(problem, component)
+    problem, component, _ = _assignment_problem.contracted(costs, 0, n, links, 1.0)
+    cliques = _assignment_problem.clique_cover(problem, component)
     pairs = {(a, b) for clique in cliques for a in clique for b in clique if a < b}
     assert pairs == set(map(tuple, problem.apart.tolist()))
 

@@ -149,6 +149,31 @@ def test_columns_that_are_not_there_are_an_error():
         columns.positions([6])
 
 
+@pytest.mark.parametrize("max_bytes", [0, 1 << 30])
+@pytest.mark.parametrize("metric", [*DISTANCES, cdist, "precomputed", "kernel"])
+def test_no_training_samples_give_no_columns(metric, max_bytes):
+    X = tables(n=6)[0]
+    if metric in ("precomputed", "kernel"):
+        X = cdist(X, X)
+    bank = kernel_bank([X], metric=metric, max_bytes=max_bytes)
+    columns = bank.transform([X[:4]], samples=[])
+    assert columns.values.shape == (1, 0, 4)
+    assert columns.values.dtype == np.float32
+    assert columns.samples.shape == columns.positions([]).shape == (0,)
+    assert bank.columns([]).positions([]).shape == (0,)
+    with pytest.raises(ValueError, match="have no column here"):
+        columns.positions([0])
+
+
+def test_new_samples_are_checked_though_there_are_no_columns():
+    X = tables(n=6)[0]
+    bank = kernel_bank([X])
+    with pytest.raises(ValueError, match="'view0': NaN or infinity in row 0"):
+        bank.transform([np.full((3, 2), np.nan)], samples=[])
+    with pytest.raises(ValueError, match="new samples have 1 columns"):
+        bank.transform([X[:, :1]], samples=[])
+
+
 A, B = tables()
 NAN = A.copy()
 NAN[3, 1] = np.nan

@@ -6,7 +6,7 @@ from itertools import product
 from math import inf, log
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 
 def price(confidence, link_weight=1.0):
@@ -81,5 +81,40 @@ def cheapest_by_p_and_q(costs, size_bounds, must, cannot):
         integrality=np.ones(width),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(np.array(rows), low, high),
+    )
+    return inf if result.status == 2 else float(result.fun)
+
+
+def cheapest_by_pairs(costs, size_bounds, must, cannot):
+    """Eq. 3 to 7 with ``y_ic + y_jc <= 1`` for each cannot-link, on samples: all rows, one call."""
+    costs = np.asarray(costs, dtype=float)
+    n, n_clusters = costs.shape
+    y = np.eye(n * n_clusters).reshape(n, n_clusters, -1)  # y[i, c] @ x is y_ic
+    rows = [(y[i].sum(axis=0), 1, 1) for i in range(n)]
+    rows += [(y[:, c].sum(axis=0), *size_bounds) for c in range(n_clusters)]
+    rows += [(y[i, c] - y[j, c], 0, 0) for i, j in must for c in range(n_clusters)]
+    rows += [(y[i, c] + y[j, c], 0, 1) for i, j in cannot for c in range(n_clusters)]
+    matrix, low, high = (np.array(part) for part in zip(*rows, strict=True))
+    result = milp(
+        costs.ravel(),
+        integrality=np.ones(costs.size),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(matrix, low, high),
+    )
+    return inf if result.status == 2 else float(result.fun)
+
+
+def linear_value(objective, matrix, low, high, allowed, used=None):
+    """Value of the linear programme with every column at once, and ``x[used] = 1`` if given."""
+    dense = matrix.toarray()
+    above, below = np.isfinite(low), np.isfinite(high)
+    bounds = [(0, 1 if may else 0) for may in allowed]
+    if used is not None:
+        bounds[used] = (1, 1)
+    result = linprog(
+        objective,
+        A_ub=np.concatenate((dense[below], -dense[above])),
+        b_ub=np.concatenate((high[below], -low[above])),
+        bounds=bounds,
     )
     return inf if result.status == 2 else float(result.fun)

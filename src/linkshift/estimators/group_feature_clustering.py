@@ -407,9 +407,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
                     "is one table; pass a list or dict with a table for each view."
                 )
             new = X
-        samples = self.classifiers_.samples
-        # Constants need no samples, and a bank has no table without columns.
-        columns = self._bank.transform(new, samples=samples if samples.size else [0])
+        columns = self._bank.transform(new, samples=self.classifiers_.samples)
         labels = self.classifiers_.scores(columns).argmax(axis=1).astype(np.int64)
         tables = [new] if self._bank.groups is not None else _tables(new, self._bank)
         first = _first_equal(self._tables, tables)

@@ -29,29 +29,34 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
+
+from linkshift.groups._view_tables import (
+    MATRICES,
+    Array,
+    Metric,
+    Views,
+    check_matrix,
+    check_values,
+    per_view,
+    refuse,
+    tables,
+    tables_like,
+)
 
 __all__ = ["Columns", "KernelBank", "Metric", "kernel_bank", "median_gamma"]
 
-Array = NDArray[Any]
-MetricName = Literal["euclidean", "cosine", "chi2", "precomputed", "kernel"]
-Metric = MetricName | Callable[[Any, Any], Any]
 Gamma = float | Literal["median"]
-Views = Any  # a table, or a list or dict of tables: see kernel_bank
 
 _NAMES = ("euclidean", "cosine", "chi2", "precomputed", "kernel")
-_MATRICES = ("precomputed", "kernel")
 _MOST_ROWS = 2000  # whose pairs tell the median
 _CHUNK_PAIRS = 1 << 22
-_LARGEST = 1e30  # kernel value
-_ASYMMETRY = 1e-6  # of the largest value
 # Inner products lose the digits of a squared distance this small against the squared norms: rows
 # that are equal must be at distance nought, or a median of nought would not be seen.
 _EQUAL = 1e-12
@@ -102,7 +107,7 @@ class _View:
 
     def kernel(self, rows: Array, samples: Array | slice) -> Array:
         """Kernel values, shape (rows, samples), of prepared rows with training samples."""
-        if self.metric in _MATRICES:
+        if self.metric in MATRICES:
             squared = rows[:, samples]
             if self.metric == "kernel":
                 return squared
@@ -177,30 +182,31 @@ class KernelBank:
             New samples, in the form that the training samples had. A view of given distances or
             kernel values has shape (n_new, n): one column for each training sample.
         samples : array-like of int, default=None
-            Training samples; memory is 4 M n_new bytes for each.
+            Training samples; memory is 4 M n_new bytes for each. None at all is allowed: new
+            samples are checked, and there are no columns.
 
         Returns
         -------
         Columns
         """
-        tables = _tables_like(self, views)
+        found = tables_like(views, self.groups, self.names)
         wanted = self._existing(np.arange(self.n_samples) if samples is None else samples)
-        n_new = next(iter(tables.values())).shape[0]
+        n_new = next(iter(found.values())).shape[0]
         out = np.empty((self.n_views, wanted.size, n_new), dtype=np.float32)
         rows = max(1, _CHUNK_PAIRS // max(wanted.size, 1))
         for m, view in enumerate(self.views):
-            table = tables[view.name]
+            table = found[view.name]
             if table.shape[1] != view.width:
-                _refuse(
+                refuse(
                     view.name,
                     f"new samples have {table.shape[1]} columns, the training samples "
                     + (
                         f"number {view.width}; give one column for each of them."
-                        if view.metric in _MATRICES
+                        if view.metric in MATRICES
                         else f"had {view.width}; give the same features."
                     ),
                 )
-            _check_values(view.name, view.metric, table)
+            check_values(view.name, view.metric, table)
             prepared = _prepare(view.metric, table, view.origin)
             for first in range(0, n_new, rows):
                 block = view.kernel(prepared[first : first + rows], wanted)
@@ -270,18 +276,18 @@ def kernel_bank(
     <BLANKLINE>
            [[0.368, 0.368]]], dtype=float32)
     """
-    tables = _tables(views, groups, names)
-    metrics = _per_view("metric", metric, tables, "euclidean")
-    gammas = _per_view("gamma", gamma, tables, "median")
-    n = next(iter(tables.values())).shape[0]
-    made = [_make_view(name, tables[name], metrics[name], gammas[name]) for name in tables]
+    found = tables(views, groups, names)
+    metrics = per_view("metric", metric, found, "euclidean")
+    gammas = per_view("gamma", gamma, found, "median")
+    n = next(iter(found.values())).shape[0]
+    made = [_make_view(name, found[name], metrics[name], gammas[name]) for name in found]
     values = None
     if 4 * len(made) * n * n <= max_bytes:
         values = np.empty((len(made), n, n), dtype=np.float32)
         for m, view in enumerate(made):
             assert view.data is not None
             _fill(values[m], view, view.data)
-        made = [replace(v, data=None) if v.metric in _MATRICES else v for v in made]
+        made = [replace(v, data=None) if v.metric in MATRICES else v for v in made]
     return KernelBank(tuple(made), values, dict(groups) if groups is not None else None)
 
 
@@ -307,18 +313,18 @@ def median_gamma(squared: ArrayLike) -> float:
 def _make_view(name: str, table: Array, metric: Metric, gamma: Gamma) -> _View:
     """Check one view and settle its gamma."""
     if not callable(metric) and metric not in _NAMES:
-        _refuse(name, f"unknown metric {metric!r}; take one of {', '.join(_NAMES)}, or a callable.")
+        refuse(name, f"unknown metric {metric!r}; take one of {', '.join(_NAMES)}, or a callable.")
     if gamma != "median" and not (
         isinstance(gamma, int | float | np.number) and 0 < gamma < np.inf
     ):
-        _refuse(name, f"gamma must be 'median' or a positive number, got {gamma!r}.")
-    _check_values(name, metric, table)
+        refuse(name, f"gamma must be 'median' or a positive number, got {gamma!r}.")
+    check_values(name, metric, table)
     n = table.shape[0]
-    if metric in _MATRICES:
-        _check_matrix(name, metric, table)
+    if metric in MATRICES:
+        check_matrix(name, metric, table)
     if metric == "kernel":
         if gamma != "median":
-            _refuse(name, "a kernel that is given has no gamma; leave it out, or give distances.")
+            refuse(name, "a kernel that is given has no gamma; leave it out, or give distances.")
         return _View(name, metric, np.nan, n, n, None, table)
     origin = table.mean(axis=0) if metric == "euclidean" else None
     data = _prepare(metric, table, origin)
@@ -328,7 +334,7 @@ def _make_view(name: str, table: Array, metric: Metric, gamma: Gamma) -> _View:
     else:
         squared = _squared_distances(name, metric, data[some], data[some])
     if callable(metric):
-        _check_matrix(name, metric, squared)
+        check_matrix(name, metric, squared)
     width = median_gamma(squared[np.triu_indices(some.size, 1)]) if gamma == "median" else gamma
     return _View(name, metric, float(width), n, table.shape[1], origin, data)
 
@@ -352,16 +358,18 @@ def _prepare(metric: Metric, table: Array, origin: Array | None) -> Array:
 
 def _squared_distances(name: str, metric: Metric, X: Array, Y: Array) -> Array:
     """Squared distances of prepared rows; the only place that knows the metrics."""
+    if not X.shape[0] or not Y.shape[0]:  # which scikit-learn refuses
+        return np.empty((X.shape[0], Y.shape[0]))
     if callable(metric):
         distances = np.asarray(metric(X, Y), dtype=np.float64)
         if distances.shape != (X.shape[0], Y.shape[0]):
-            _refuse(
+            refuse(
                 name,
                 "metric(X, Y) must give a row for each row of X and a column for each row of "
                 f"Y: {(X.shape[0], Y.shape[0])}, but its shape is {distances.shape}.",
             )
         if not np.isfinite(distances).all() or (distances < 0).any():
-            _refuse(name, "metric(X, Y) gave values that are negative or not finite.")
+            refuse(name, "metric(X, Y) gave values that are negative or not finite.")
         return distances**2
     if metric == "chi2":
         return -0.5 * additive_chi2_kernel(X, Y)
@@ -369,171 +377,3 @@ def _squared_distances(name: str, metric: Metric, X: Array, Y: Array) -> Array:
     norms = np.add.outer(np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y))
     squared[squared <= _EQUAL * norms] = 0.0
     return squared
-
-
-def _tables(
-    views: Views, groups: Mapping[str, Any] | None, names: Sequence[str] | None
-) -> dict[str, Array]:
-    """Tables of numbers by name, all with the same number of rows."""
-    if groups is not None:
-        if names is not None:
-            raise ValueError("groups names the views already; leave names out.")
-        if not groups:
-            raise ValueError("groups is empty; name the columns of at least one view.")
-        found = {name: _part(views, name, columns) for name, columns in groups.items()}
-    elif isinstance(views, Mapping):
-        if names is not None:
-            raise ValueError("A dict names the views already; leave names out.")
-        found = dict(views)
-    elif hasattr(views, "columns") or issparse(views) or getattr(views, "ndim", 0) == 2:
-        raise ValueError(
-            "One table is no list of views: name the columns of each view in groups, or pass "
-            "[X] to have it as the only view."
-        )
-    else:
-        found = _named(list(views), names)
-    if not found:
-        raise ValueError("There are no views; give at least one.")
-    if len({str(name) for name in found}) < len(found):
-        raise ValueError(f"Two views have the same name: {[str(name) for name in found]}.")
-    tables = {str(name): _table(str(name), table) for name, table in found.items()}
-    first = next(iter(tables))
-    for name, table in tables.items():
-        if table.shape[0] != tables[first].shape[0]:
-            _refuse(
-                name,
-                f"{table.shape[0]} rows, but view {first!r} has {tables[first].shape[0]}; "
-                "all views must describe the same samples in the same order.",
-            )
-    return tables
-
-
-def _named(tables: list[Any], names: Sequence[str] | None) -> dict[str, Any]:
-    if names is None:
-        names = [f"view{m}" for m in range(len(tables))]
-    if len(names) != len(tables):
-        raise ValueError(f"{len(names)} names for {len(tables)} views; give one for each.")
-    if len(set(names)) < len(names):
-        raise ValueError(f"Two views have the same name: {list(names)}.")
-    return dict(zip(names, tables, strict=True))
-
-
-def _tables_like(bank: KernelBank, views: Views) -> dict[str, Array]:
-    """Tables of new samples, by the names that the bank has."""
-    if bank.groups is not None:
-        return _tables(views, bank.groups, None)
-    listed = not isinstance(views, Mapping)
-    if listed and len(views) != bank.n_views:
-        raise ValueError(f"{len(views)} views are given, the bank has {bank.n_views}.")
-    tables = _tables(views, None, bank.names if listed else None)
-    if set(tables) != set(bank.names):
-        raise ValueError(
-            f"The views are called {sorted(tables)}, those of the bank {sorted(bank.names)}; "
-            "give the same."
-        )
-    return tables
-
-
-def _part(table: Any, name: str, columns: Any) -> Any:
-    """Columns of a table that make up a view."""
-    if isinstance(table, Mapping | list | tuple) or issparse(table):
-        raise TypeError("groups parts one 2-D array or DataFrame; leave it out for other views.")
-    frame = hasattr(table, "columns") and hasattr(table, "iloc")
-    if isinstance(columns, str):
-        columns = [columns]
-    # A mask is no list of names, though True is found among columns that are called 0 and 1.
-    listed = not isinstance(columns, slice) and np.asarray(columns).dtype != bool
-    if frame and listed and all(c in table.columns for c in columns):
-        part = table[list(columns)]
-    else:
-        values = np.asarray(table)
-        if values.ndim != 2:
-            raise ValueError(f"groups parts a 2-D table; this one has {values.ndim} dimensions.")
-        try:
-            part = values[:, columns if isinstance(columns, slice) else np.asarray(columns)]
-        except IndexError as error:
-            message = (
-                f"no such columns, {columns!r}, in a table of {values.shape[1]}; give positions, "
-                "or a DataFrame that has columns of these names."
-            )
-            _refuse(name, message, error)
-    if part.shape[1] == 0:
-        _refuse(name, "no columns; name at least one, or leave the view out.")
-    return part
-
-
-def _table(name: str, table: Any) -> Array:
-    if issparse(table):
-        _refuse(name, "sparse tables are not supported; pass table.toarray().")
-    try:
-        values = np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        _refuse(name, f"not a table of numbers ({error}); encode what is not.", error)
-    if values.ndim != 2:
-        _refuse(
-            name,
-            f"{values.ndim} dimensions instead of two; one feature is a column: "
-            "array.reshape(-1, 1).",
-        )
-    if 0 in values.shape:
-        _refuse(name, f"its shape is {values.shape}; at least one row and one column are needed.")
-    return values
-
-
-def _check_values(name: str, metric: Metric, table: Array) -> None:
-    finite = np.isfinite(table).all(axis=1)
-    if not finite.all():
-        _refuse(
-            name,
-            f"NaN or infinity in row {int(np.argmin(finite))}; impute missing values, or leave "
-            "those samples out of all views.",
-        )
-    if metric == "kernel" and float(np.abs(table).max()) > _LARGEST:
-        _refuse(name, f"kernel values beyond {_LARGEST:g} do not fit float32; divide them all.")
-    if metric in ("chi2", "precomputed") and (table < 0).any():
-        row = int(np.argmax((table < 0).any(axis=1)))
-        remedy = (
-            "chi2 is for histograms; take metric='euclidean', or counts instead."
-            if metric == "chi2"
-            else "distances have none; pass kernel values with metric='kernel'."
-        )
-        _refuse(name, f"negative values in row {row}; {remedy}")
-
-
-def _check_matrix(name: str, metric: Metric, matrix: Array) -> None:
-    if matrix.shape[0] != matrix.shape[1]:
-        _refuse(
-            name,
-            f"metric={metric!r} needs a square matrix over all samples, its shape is "
-            f"{matrix.shape}; for features take another metric.",
-        )
-    largest = float(np.abs(matrix).max())
-    if float(np.abs(matrix - matrix.T).max()) > _ASYMMETRY * largest:
-        _refuse(
-            name,
-            "the matrix of its values is not symmetric; take (A + A.T) / 2 if it should be.",
-        )
-    if metric == "precomputed" and float(np.abs(np.diag(matrix)).max()) > _ASYMMETRY * largest:
-        _refuse(
-            name,
-            "samples are not at distance nought from themselves; pass kernel values with "
-            "metric='kernel'.",
-        )
-
-
-def _per_view(what: str, given: Any, tables: Mapping[str, Array], default: Any) -> dict[str, Any]:
-    """One value for each view from one for all, a list or a dict."""
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if str(name) not in tables]
-        if unknown:
-            raise ValueError(f"{what} names views {unknown}; there are {list(tables)}.")
-        return dict.fromkeys(tables, default) | {str(k): v for k, v in given.items()}
-    if isinstance(given, list | tuple | np.ndarray):
-        if len(given) != len(tables):
-            raise ValueError(f"{len(given)} values of {what} for {len(tables)} views.")
-        return dict(zip(tables, given, strict=True))
-    return dict.fromkeys(tables, given)
-
-
-def _refuse(name: str, message: str, cause: Exception | None = None) -> NoReturn:
-    raise ValueError(f"View {name!r}: {message}") from cause
