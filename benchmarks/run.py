@@ -31,6 +31,7 @@ SUITES = {
     "metric_ms": "benchmarks.papers.metric_ms",
     "groups": "benchmarks.papers.groups",
     "scml": "benchmarks.speed.scml",
+    "filters": "benchmarks.speed.filters",
 }
 DEFAULT = ("first_call", "flat", "step", "gaussian", "binned")  # two to three minutes
 RESULTS = Path(__file__).parent / "results"
