@@ -13,19 +13,24 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
+from sklearn.cluster import (
+    AffinityPropagation,
+    AgglomerativeClustering,
+    KMeans,
+    SpectralClustering,
+)
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks import harness
-from benchmarks.harness import Cell, Options, Row, run_parts
+from benchmarks.harness import Cell, Options, Row, interleave, run_parts
 from linkshift import GroupFeatureClustering, Links, datasets
-from linkshift.groups.consensus import spectral_labels
+from linkshift.groups.consensus import co_association, spectral_labels
 from linkshift.groups.views import kernel_bank
 from linkshift.metrics import clustering_accuracy
 
@@ -39,6 +44,7 @@ DATA = {
 }
 SYNTHETIC = {"3 x 3": (3, 3, 0), "3 x 2, 3 noise views": (3, 2, 3)}
 _DIMENSIONS = 50  # most that classical scaling keeps
+_LINK_DRAWS = 5  # most draws for each number of links
 
 
 class Draw(NamedTuple):
@@ -46,6 +52,7 @@ class Draw(NamedTuple):
 
     views: dict[str, Array]
     y: Array
+    own: Array | None = None  # the view in which each class holds together, where there is one
 
 
 class Score(NamedTuple):
@@ -81,7 +88,7 @@ def _standard(view: Array) -> Array:
 
 
 def synthetic(name: str, seed: int, size: int = 30) -> Draw:
-    """Clusters that are dense in one view each and spread out in all others."""
+    """Clusters that are dense in one view each, and there amidst all others."""
     n_views, a_view, noise = SYNTHETIC[name]
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(n_views * a_view), size)
@@ -89,17 +96,32 @@ def synthetic(name: str, seed: int, size: int = 30) -> Draw:
     for view in range(n_views + noise):
         X = 2.0 * rng.normal(size=(len(y), 5))
         for c in range(view * a_view, (view + 1) * a_view) if view < n_views else ():
-            X[y == c] = 3.0 * rng.normal(size=5) + 0.5 * rng.normal(size=(size, 5))
+            X[y == c] = 1.25 * rng.normal(size=5) + 0.3 * rng.normal(size=(size, 5))
         views[f"view {view}"] = X
-    return Draw(views, y)
+    return Draw(views, y, np.repeat(np.arange(n_views), a_view))
 
 
 # Methods ----------------------------------------------------------------------------------------
 
 
+def fitted(
+    draw: Draw, seed: int, links: Links | None = None, **parameters: Any
+) -> GroupFeatureClustering:
+    options = {"n_jobs": 1, **parameters}
+    return GroupFeatureClustering(_count(draw), random_state=seed, **options).fit(
+        draw.views, links=links
+    )
+
+
 def ours(draw: Draw, seed: int, links: Links | None = None, **parameters: Any) -> Array:
-    model = GroupFeatureClustering(_count(draw), random_state=seed, n_jobs=1, **parameters)
-    return model.fit(draw.views, links=links).labels_
+    return fitted(draw, seed, links, **parameters).labels_
+
+
+def right_view(draw: Draw, model: GroupFeatureClustering) -> float:
+    """Share of the clusters whose most important view is that of their commonest class."""
+    assert draw.own is not None
+    classes = [np.bincount(draw.y[model.labels_ == c]).argmax() for c in range(model.n_clusters_)]
+    return float(np.mean(model.view_importances_.argmax(axis=1) == draw.own[classes]))
 
 
 def _count(draw: Draw) -> int:
@@ -166,7 +188,9 @@ def score(draw: Draw, method: Callable[..., Array], *arguments: Any) -> tuple[Sc
     return Score(accuracy, float(normalized_mutual_info_score(draw.y, labels)), cpu), labels
 
 
-def row(part: str, data: str, kernels: str, method: str, scores: Sequence[Score]) -> Row:
+def row(
+    part: str, data: str, kernels: str, method: str, scores: Sequence[Score], **more: Cell
+) -> Row:
     accuracy = np.array([s.accuracy for s in scores])
     cells: dict[str, Cell] = {
         "part": part,
@@ -177,6 +201,7 @@ def row(part: str, data: str, kernels: str, method: str, scores: Sequence[Score]
         "sd": round(100.0 * float(accuracy.std(ddof=1)), 1) if len(scores) > 1 else None,
         "NMI": round(float(np.mean([s.nmi for s in scores])), 3),
         "CPU s": round(float(np.mean([s.cpu for s in scores])), 1),
+        **more,
     }
     return Row(cells)
 
@@ -196,6 +221,10 @@ def one_view_each(options: Options) -> Iterator[Row]:
     for name in list(SYNTHETIC)[: options.pick(1, 2, 2)]:
         draws = [synthetic(name, seed, size) for seed in _seeds(options)]
         yield from _compare("one view each", name, draws)
+        right = [right_view(draw, fitted(draw, seed)) for seed, draw in enumerate(draws)]
+        share = round(100.0 * float(np.mean(right)), 1)
+        cells: dict[str, Cell] = {"part": "one view each", "data": name, "method": "ours"}
+        yield Row({**cells, "right view %": share})
 
 
 def _compare(part: str, name: str, draws: Sequence[Draw]) -> Iterator[Row]:
@@ -215,6 +244,11 @@ def _compare(part: str, name: str, draws: Sequence[Draw]) -> Iterator[Row]:
             for seed, (draw, of_draw) in enumerate(zip(draws, found, strict=True))
         ]
         yield row(part, name, "all", f"ensemble of {method}", joined)
+        gathered = [
+            score(draw, _evidence_accumulation, of_draw, n_clusters)[0]
+            for draw, of_draw in zip(draws, found, strict=True)
+        ]
+        yield row(part, name, "all", f"evidence accumulation of {method}", gathered)
     means = [
         score(draw, spectral, bank.mean(axis=0), n_clusters, seed)[0]
         for seed, (draw, bank) in enumerate(zip(draws, banks, strict=True))
@@ -229,16 +263,88 @@ def _ensemble(partitions: Sequence[Array], n_clusters: int, seed: int) -> Array:
     return spectral_labels(np.stack(partitions), n_clusters, random_state=seed)
 
 
+def _evidence_accumulation(partitions: Sequence[Array], n_clusters: int) -> Array:
+    """Average linkage of how often samples are together, over the views."""
+    apart = 1.0 - co_association(np.stack(partitions))
+    model = AgglomerativeClustering(n_clusters, metric="precomputed", linkage="average")
+    labels: Array = model.fit_predict(apart)
+    return labels
+
+
+def starts(options: Options) -> Iterator[Row]:
+    """Vary what to begin with, how often, and whom to believe."""
+    variants: dict[str, dict[str, Any]] = {
+        "as it is": {},
+        "random": {"init": "random"},
+        "spectral": {"init": "spectral"},
+        "16 partitions": {"n_init": 16},
+        "one random partition": {"init": "random", "n_init": 1},
+        "least loss, no consensus": {"consensus": False},
+    }
+    names = [name for name in ("MSRC-v1", "mfeat") if datasets.available()[DATA[name]]]
+    draws = {name: [real(name, seed) for seed in _seeds(options)] for name in names}
+    draws |= {name: [synthetic(name, seed) for seed in _seeds(options)] for name in SYNTHETIC}
+    for name, of_name in draws.items():
+        for variant, parameters in variants.items():
+            scores = [
+                score(draw, partial(ours, **parameters), draw, seed)[0]
+                for seed, draw in enumerate(of_name)
+            ]
+            yield row("starts", name, "all", variant, scores)
+
+
+def speed(options: Options) -> Iterator[Row]:
+    """Seconds of a default fit on all cores."""
+    sizes = {
+        "600 samples, 20 clusters, 6 views": (600, 20, 6),
+        "2000 samples, 10 clusters, 6 views": (2000, 10, 6),
+    }
+    for name, (n, n_clusters, n_views) in list(sizes.items())[: options.pick(0, 1, 2)]:
+        rng = np.random.default_rng(options.seed)
+        y = np.arange(n) % n_clusters
+        centres = rng.normal(size=(n_views, n_clusters, 10))
+        views = {f"view {m}": centres[m, y] + rng.normal(size=(n, 10)) for m in range(n_views)}
+        for n_init in (1, 8):
+            sides = {"ours": partial(fitted, Draw(views, y), 0, n_init=n_init, n_jobs=None)}
+            sides["ours"]()  # compiles
+            times, models = interleave(sides, options.repeats)
+            cells: dict[str, Cell] = {
+                "part": "speed",
+                "data": name,
+                "method": f"{counted(n_init)}, {models['ours'].n_iter_} iterations",
+                "wall s": round(times["ours"].best, 1),
+                "CPU s": round(min(times["ours"].cpu), 1),
+            }
+            yield Row(cells, times)
+
+
+def counted(n_init: int) -> str:
+    return "1 partition" if n_init == 1 else f"{n_init} partitions"
+
+
 def figure_5(options: Options) -> Iterator[Row]:
     """Must-links and cannot-links, k of each a class."""
     names = options.pick([], ["MSRC-v1"], list(DATA))
     for name in [name for name in names if datasets.available()[DATA[name]]]:
         for k in options.pick((0,), (0, 3), (0, 1, 2, 3, 6, 10)):
-            scores = []
-            for seed in _seeds(options):
+            scores, free = [], []
+            for seed in _seeds(options)[:_LINK_DRAWS]:
                 draw = real(name, seed)
-                scores.append(score(draw, ours, draw, seed, class_links(draw.y, k, seed))[0])
-            yield row("figure 5", name, f"{k}M{k}C", "ours", scores)
+                links = class_links(draw.y, k, seed)
+                one, labels = score(draw, ours, draw, seed, links)
+                scores.append(one)
+                free.append(_free_accuracy(draw.y, labels, links))
+            unlinked = round(100.0 * float(np.mean(free)), 1)
+            yield row(
+                "figure 5", name, f"{k}M{k}C", "ours", scores, **{"ACC % without links": unlinked}
+            )
+
+
+def _free_accuracy(y: Array, labels: Array, links: Links | None) -> float:
+    """Accuracy among the samples that no link touches."""
+    linked: Array = np.concatenate([links.must, links.cannot]) if links else np.empty(0)
+    free = np.setdiff1d(np.arange(len(y)), linked)
+    return float(clustering_accuracy(y[free], labels[free]))
 
 
 def class_links(y: Array, k: int, seed: int) -> Links | None:
@@ -254,6 +360,8 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "views": one_view_each,
     "table": table_1,
     "links": figure_5,
+    "starts": starts,
+    "speed": speed,
 }
 
 

@@ -11,8 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from linkshift import Links
 from linkshift.datasets import available, load
+from linkshift.estimators import group_feature_clustering as module
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering, _in_order
+from linkshift.groups.alternation import random_partition, spectral_partition
 from linkshift.groups.boosting import fit_classifiers, held_out_scores, log_loss
+from linkshift.groups.consensus import consensus
 from linkshift.groups.views import kernel_bank
 from linkshift.links import ConflictError
 from linkshift.metrics import clustering_accuracy
@@ -122,6 +125,38 @@ def test_without_consensus_the_partition_of_least_loss_is_taken():
     assert same_partition(single.labels_, single.history_[0].labels)
 
 
+@pytest.mark.parametrize(
+    ("init", "spectral"),
+    [("random", []), ("spectral", [0, 1, 2, 3, 4]), ("both", [3])],
+)
+def test_init_says_what_to_begin_with(init, spectral):
+    X, _ = blobs()
+    model = GroupFeatureClustering(3, init=init, **{**QUICK, "n_init": 5, "max_iter": 1}).fit(X)
+    seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=8)[3:]
+    for i, (way, seed) in enumerate(zip(model.history_, seeds, strict=True)):
+        options = {"size_bounds": model.size_bounds_, "random_state": seed}
+        if i in spectral:
+            expected = spectral_partition(kernel_bank([X]), 3, **options)
+        else:
+            expected = random_partition(len(X), 3, **options)
+        np.testing.assert_array_equal(way.partitions[0], expected)
+
+
+def test_partitions_of_little_loss_count_more(monkeypatch):
+    heard = {}
+
+    def spy(partitions, n_clusters, *, weights, **options):
+        heard["weights"] = weights
+        return consensus(partitions, n_clusters, weights=weights, **options)
+
+    monkeypatch.setattr(module, "consensus", spy)
+    X, _ = blobs(apart=2.0)
+    model = GroupFeatureClustering(3, **{**QUICK, "n_init": 4, "max_iter": 7}).fit(X)
+    loss = np.array([way.loss[-5:].mean() for way in model.history_])
+    assert np.unique(loss).size > 1
+    np.testing.assert_allclose(heard["weights"], np.repeat((loss.min() / loss) ** 4, 5))
+
+
 def test_labels_are_numbered_as_they_appear():
     np.testing.assert_array_equal(_in_order(np.array([4, 1, 4, 0, 1])), [0, 1, 0, 2, 1])
 
@@ -196,7 +231,7 @@ def test_columns_of_a_frame_by_name():
 
 def test_predict_agrees_with_labels_and_reads_new_samples():
     X, y = blobs()
-    model = GroupFeatureClustering(3, **QUICK).fit(X)
+    model = GroupFeatureClustering(3, **{**QUICK, "n_init": 4}).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     new, y_new = blobs(seed=1)
     names = np.array([model.labels_[y == c][0] for c in range(3)])

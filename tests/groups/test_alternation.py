@@ -5,7 +5,12 @@ import pytest
 
 from linkshift import Links
 from linkshift.groups import alternation as module
-from linkshift.groups.alternation import Alternation, alternate, random_partition
+from linkshift.groups.alternation import (
+    Alternation,
+    alternate,
+    random_partition,
+    spectral_partition,
+)
 from linkshift.groups.assignment import assign
 from linkshift.groups.boosting import held_out_scores, log_loss
 from linkshift.groups.views import kernel_bank
@@ -184,3 +189,48 @@ def test_random_state_is_all_that_is_random():
     one = random_partition(30, 3, random_state=1)
     np.testing.assert_array_equal(one, random_partition(30, 3, random_state=1))
     assert (one != random_partition(30, 3, random_state=2)).any()
+
+
+@pytest.mark.parametrize("landmarks", [1000, 15])
+def test_spectral_partitions_find_clusters_keep_bounds_and_links(monkeypatch, landmarks):
+    monkeypatch.setattr(module, "_LANDMARKS", landmarks)
+    bank, y = setting(apart=12.0)
+    labels = spectral_partition(bank, 3, size_bounds=(12, 18), random_state=0)
+    assert same_partition(labels, y)
+    links = Links(must=[(0, 1)], cannot=[(2, 5)])
+    bent = spectral_partition(bank, 3, size_bounds=(12, 18), links=links, random_state=0)
+    assert bent[0] == bent[1]
+    assert bent[2] != bent[5]
+    rest = np.setdiff1d(np.arange(45), [0, 1, 2, 5])
+    assert same_partition(bent[rest], y[rest])
+
+
+def test_spectral_partitions_differ_and_repeat():
+    """Two views that contradict each other: mixtures lean to one or the other."""
+    rng = np.random.RandomState(0)
+    y = np.arange(64) % 4
+    views = [8.0 * part[:, None] + rng.normal(size=(64, 2)) for part in (y // 2, y % 2)]
+    bank = kernel_bank(views)
+    found = [spectral_partition(bank, 2, size_bounds=(20, 44), random_state=s) for s in range(8)]
+    ways = {same_partition(labels, y // 2) for labels in found}
+    assert ways == {True, False}
+    again = spectral_partition(bank, 2, size_bounds=(20, 44), random_state=3)
+    np.testing.assert_array_equal(again, found[3])
+
+
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_spectral_partitions_of_equal_samples_keep_the_bounds(n):
+    bank = kernel_bank([np.ones((n, 2))])
+    labels = spectral_partition(bank, n, size_bounds=(1, 1), random_state=0)
+    assert sorted(labels) == list(range(n))
+
+
+def test_spectral_partition_without_kept_kernels_is_the_same():
+    X = [np.random.RandomState(m).normal(size=(45, 2)) for m in range(2)]
+    kept, computed = kernel_bank(X), kernel_bank(X, max_bytes=0)
+    assert computed.values is None
+    found = [
+        spectral_partition(bank, 3, size_bounds=(12, 18), random_state=0)
+        for bank in (kept, computed)
+    ]
+    assert same_partition(*found)

@@ -10,13 +10,13 @@ from linkshift import Links
 from linkshift.groups import consensus as module
 from linkshift.groups.assignment import assign
 from linkshift.groups.consensus import (
-    _left_singular,
     _membership,
     co_association,
     consensus,
     mean_association,
     spectral_labels,
 )
+from linkshift.groups.spectral import _left_singular
 
 some_partitions = arrays(
     np.int64, st.tuples(st.integers(1, 6), st.integers(2, 12)), elements=st.integers(0, 3)
@@ -144,3 +144,34 @@ def test_costs_are_the_literal_ones(monkeypatch):
     rough = spectral_labels(partitions, 2, random_state=0)
     mean = mean_association(partitions, rough, 2)
     np.testing.assert_allclose(seen[0], -np.log((4 * mean + 0.5) / 5))
+
+
+@given(some_partitions, st.integers(0, 99))
+@settings(max_examples=50, deadline=None)
+def test_whole_weights_are_repetitions(partitions, seed):
+    weights = np.random.RandomState(seed).randint(0, 3, size=len(partitions))
+    weights[0] += 1
+    repeated = np.repeat(partitions, weights, axis=0)
+    labels = np.random.RandomState(seed).randint(3, size=partitions.shape[1])
+    np.testing.assert_allclose(
+        co_association(partitions, weights), co_association(repeated), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        mean_association(partitions, labels, 3, weights),
+        mean_association(repeated, labels, 3),
+        atol=1e-12,
+    )
+
+
+def test_weights_decide_whom_to_believe():
+    y, other = np.arange(24) % 3, np.arange(24) // 8
+    partitions = np.concatenate([np.tile(y, (3, 1)), np.tile(other, (2, 1))])
+    for weights, expected in ((None, y), ([1, 1, 1, 9, 9], other), ([0, 0, 0, 1, 0], other)):
+        found = consensus(partitions, 3, weights=weights, size_bounds=(8, 8), random_state=0)
+        assert same_partition(found, expected)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan]])
+def test_weights_that_make_no_sense_are_refused(weights):
+    with pytest.raises(ValueError, match="weights must"):
+        consensus([[0, 1, 1], [0, 0, 1]], 2, weights=weights)

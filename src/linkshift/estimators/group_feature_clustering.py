@@ -16,7 +16,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
-from linkshift.groups.alternation import Alternation, alternate, random_partition
+from linkshift.groups.alternation import (
+    Alternation,
+    alternate,
+    random_partition,
+    spectral_partition,
+)
 from linkshift.groups.boosting import fit_classifiers, held_out_scores, log_loss
 from linkshift.groups.consensus import consensus
 from linkshift.groups.views import Gamma, KernelBank, Metric, kernel_bank
@@ -31,6 +36,8 @@ Array = NDArray[Any]
 _SLACK = 0.2  # sizes may differ from n / C by this share
 _MATRICES = ("precomputed", "kernel")
 _LAST = 5  # iterations of each alternation that are heard
+_EVERY = 4  # with init="both", one of so many partitions is spectral
+_TRUST = 4  # power of the loss in the weight of a partition
 
 
 class GroupFeatureClustering(ClusterMixin, BaseEstimator):
@@ -45,7 +52,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
     with equal labels for must-linked samples and different ones for cannot-linked samples.
     :math:`\tilde y_{ic}` is 1 in the cluster and -1 outside. Classifiers are boosted from
     comparisons in one view at a time, "more like this sample than like that one", so that a
-    cluster that holds together in one view only is found by that view. From random partitions,
+    cluster that holds together in one view only is found by that view. From several partitions,
     classifiers and labels are improved in turn (:mod:`linkshift.groups.alternation`), and what the
     partitions agree on are the clusters (:mod:`linkshift.groups.consensus`).
 
@@ -70,7 +77,11 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         1.2 n / C, rounded outwards. Tight bounds are essential to the method: without any (None),
         a few clusters swallow the rest. Clusters of very unequal sizes are not its case.
     n_init : int, default=8
-        Random partitions to begin with.
+        Partitions to begin with.
+    init : {"both", "random", "spectral"}, default="both"
+        What these are: random ones, as in the paper; spectral clusterings of random mixtures of
+        the kernels; or of each in turn, since on some data the one and on some the other leads
+        to better clusters.
     max_iter : int, default=20
         Largest number of iterations from each.
     n_folds : int, default=10
@@ -79,8 +90,9 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         Pairs of samples tried for each weak learner (in every view). More are not better: they
         fit noise.
     consensus : bool, default=True
-        Whether the partitions are brought together. If not, the one of least loss is taken,
-        which is seldom the best.
+        Whether the partitions are brought together, each with the weight
+        :math:`(L_{\min} / L)^4`, L being its loss. If not, the one of least loss is taken, which
+        is seldom the best on real data.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -102,7 +114,8 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
     classifiers_ : Classifiers
         The classifier of each cluster, learned from all samples and their final labels.
     history_ : list of Alternation
-        For each random partition: labels, loss and share of changed labels in every iteration.
+        For each partition to begin with: labels, loss and share of changed labels in every
+        iteration.
     loss_ : float
         The objective, for the final labels and held-out scores.
     size_bounds_ : (int, int) or None
@@ -125,7 +138,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
     Columns of a view should be on comparable scales (standardise them if they have different
     units); views need not.
 
-    One random partition leads to a fair result and many to a good one: of each alternation the
+    One partition leads to a fair result and many to a good one: of each alternation the
     last five partitions are heard, and a larger ``n_init`` helps before anything else. Going on
     with the alternation from the consensus does not.
 
@@ -167,6 +180,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         "step": [Interval(Integral, 0, None, closed="left")],
         "size_bounds": [StrOptions({"auto"}), "array-like", None],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"both", "random", "spectral"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
@@ -187,6 +201,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         step: int = 2,
         size_bounds: tuple[int, int] | Literal["auto"] | None = "auto",
         n_init: int = 8,
+        init: Literal["both", "random", "spectral"] = "both",
         max_iter: int = 20,
         n_folds: int = 10,
         n_candidates: int = 10,
@@ -203,6 +218,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         self.step = step
         self.size_bounds = size_bounds
         self.n_init = n_init
+        self.init = init
         self.max_iter = max_iter
         self.n_folds = n_folds
         self.n_candidates = n_candidates
@@ -258,7 +274,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=self.n_init + 3
         )
-        starts = [self._start(given, seed) for seed in seeds[3:]]
+        starts = [self._start(given, i, seed) for i, seed in enumerate(seeds[3:])]
         self.history_ = self._alternate(starts, given)
         self.n_iter_ = max(way.n_iter for way in self.history_)
         labels = self._join(given, int(seeds[0]))
@@ -295,17 +311,21 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
             return int(np.floor((1.0 - _SLACK) * mean)), int(np.ceil((1.0 + _SLACK) * mean))
         return self.size_bounds  # assign checks them
 
-    def _start(self, links: Links, seed: int) -> tuple[NDArray[np.int64], np.random.RandomState]:
-        """Draw a partition to begin with; with it, the random numbers to go on with."""
+    def _start(
+        self, links: Links, i: int, seed: int
+    ) -> tuple[NDArray[np.int64], np.random.RandomState]:
+        """Draw partition i to begin with; with it, the random numbers to go on with."""
         random = np.random.RandomState(seed)
+        options: dict[str, Any] = {
+            "size_bounds": self.size_bounds_,
+            "links": links,
+            "random_state": random,
+        }
         try:
-            labels = random_partition(
-                self._bank.n_samples,
-                self.n_clusters,
-                size_bounds=self.size_bounds_,
-                links=links,
-                random_state=random,
-            )
+            if self.init == "spectral" or (self.init == "both" and i % _EVERY == _EVERY - 1):
+                labels = spectral_partition(self._bank, self.n_clusters, **options)
+            else:
+                labels = random_partition(self._bank.n_samples, self.n_clusters, **options)
         except ConflictError:
             raise
         except ValueError as error:
@@ -351,9 +371,13 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         """Labels that the last partitions have in common, or those of least loss."""
         if not self.consensus or self.n_init == 1:
             return min(self.history_, key=lambda way: float(way.loss[-1])).labels
+        # Loss ranks partitions badly where they are close to each other, and well where not.
+        loss = np.array([way.loss[-_LAST:].mean() for way in self.history_])
+        loss += np.finfo(np.float64).tiny  # it may be nought
         return consensus(
             np.concatenate([way.last(_LAST) for way in self.history_]),
             self.n_clusters,
+            weights=np.repeat((loss.min() / loss) ** _TRUST, _LAST),
             size_bounds=self.size_bounds_,
             links=links,
             random_state=seed,

@@ -1,4 +1,4 @@
-r"""Classifiers from labels and labels from classifiers, in turn, from one random partition.
+r"""Classifiers from labels and labels from classifiers, in turn, from one partition.
 
 The method looks for labels that classifiers of their own can tell apart with the least loss [1]_,
 
@@ -38,15 +38,18 @@ from sklearn.utils import check_random_state
 
 from linkshift.groups.assignment import assign
 from linkshift.groups.boosting import held_out_scores, log_loss
+from linkshift.groups.spectral import kernel_factor, spectral_clusters
 from linkshift.groups.views import KernelBank
 from linkshift.links import Links
 
-__all__ = ["Alternation", "alternate", "random_partition"]
+__all__ = ["Alternation", "alternate", "random_partition", "spectral_partition"]
 
 Array = NDArray[Any]
 
 _AT_REST = 2  # iterations without any change, after which more are not expected
-_ROUGH = 0.1  # gap of the random partition: any partition does
+_ROUGH = 0.1  # gap of partitions to begin with: any does
+_NEAR = 1e-3  # gap of labels in between, which the next iteration changes anyway
+_LANDMARKS = 1000  # most samples that a spectral partition looks at
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +115,44 @@ def random_partition(
     (array([2, 2, 2]), np.True_)
     """
     costs = check_random_state(random_state).random_sample((n, n_clusters))
+    found = assign(costs, size_bounds=size_bounds, links=links, link_weight=0.0, gap=_ROUGH)
+    return found.labels
+
+
+def spectral_partition(
+    bank: KernelBank,
+    n_clusters: int,
+    *,
+    size_bounds: tuple[int, int] | None = None,
+    links: Links | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> NDArray[np.int64]:
+    """Cluster a random mixture of the kernels, under size bounds and certain links.
+
+    The weights of the kernels are uniform among those that sum to one, so that every call sees
+    other views. With many samples, kernels are seen through a thousand landmarks. Links of
+    confidence below one play no part yet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.groups.alternation import spectral_partition
+    >>> from linkshift.groups.views import kernel_bank
+    >>> bank = kernel_bank([np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])])
+    >>> labels = spectral_partition(bank, 2, size_bounds=(2, 4), random_state=0)
+    >>> labels == labels[[0, 0, 0, 3, 3, 3]]
+    array([ True,  True,  True,  True,  True,  True])
+    """
+    random = check_random_state(random_state)
+    n = bank.n_samples
+    weights = random.dirichlet(np.ones(bank.n_views))
+    landmarks = np.sort(random.permutation(n)[:_LANDMARKS])
+    columns = bank.columns(landmarks)
+    mixture = np.tensordot(weights, columns.values[:, columns.positions(landmarks)], axes=1).T
+    factor = kernel_factor(mixture, landmarks)
+    distances = spectral_clusters(factor, n_clusters, random_state=random)[1]
+    # Bounds may want more clusters than there are different samples: then any sample may go.
+    costs = distances / max(float(distances.mean()), np.finfo(np.float64).tiny)
     found = assign(costs, size_bounds=size_bounds, links=links, link_weight=0.0, gap=_ROUGH)
     return found.labels
 
@@ -193,7 +234,7 @@ def alternate(
             random_state=random,
             n_threads=n_threads,
         )
-        found = assign(-scores, size_bounds=size_bounds, links=links).labels
+        found = assign(-scores, size_bounds=size_bounds, links=links, gap=_NEAR).labels
         losses.append(float(log_loss(scores, found).sum()))
         changed.append(float((found != partitions[-1]).mean()))
         partitions.append(found)

@@ -1,23 +1,24 @@
 r"""One partition from many: samples that are often together belong together.
 
-A run from a random partition finds most clusters and cuts or joins some others, each run
-different ones. Which samples keep meeting is what runs have in common. Of T partitions, the
-co-association of two samples [1]_ is the share in which they are together,
+A run from one partition finds most clusters and cuts or joins some others, each run
+different ones. Which samples keep meeting is what runs have in common. Of T partitions with
+weights w, the co-association of two samples [1]_ is the share in which they are together,
 
-.. math:: A_{ij} = \frac1T \sum_{t=1}^T [y^t_i = y^t_j] = \frac1T (H H^T)_{ij},
+.. math:: A_{ij} = \frac{\sum_t w_t [y^t_i = y^t_j]}{\sum_t w_t} = (H H^T)_{ij},
 
-H having a row for each sample and a column for each cluster of each partition, with a one where
-the sample is in it. Spectral clustering of A needs the largest eigenvectors of
-:math:`D^{-1/2} A D^{-1/2}`, D holding the row sums of A. These are the left singular vectors of
-:math:`D^{-1/2} H`, so that the (n, n) matrix is never made.
+H having a row for each sample and a column for each cluster of each partition, with
+:math:`\sqrt{w_t / \sum w}` where the sample is in it. The clusters are those of spectral
+clustering with this similarity (:mod:`linkshift.groups.spectral`).
 
 Spectral clustering knows neither sizes nor links. One assignment puts that right. With
 :math:`a_{ic}` the mean co-association of sample i with the other members of cluster c, the cost is
 
-.. math:: d_{ic} = -\ln \frac{T a_{ic} + 1 / C}{T + 1},
+.. math:: d_{ic} = -\ln \frac{T' a_{ic} + 1 / C}{T' + 1}, \qquad
+          T' = \frac{(\sum_t w_t)^2}{\sum_t w_t^2},
 
-a log-likelihood, as prices of uncertain links are: with :math:`-a_{ic}` itself, which lies within
-0 and 1, a link of little confidence would outweigh what all partitions agree on.
+(T' is T for equal weights) a log-likelihood, as prices of uncertain links are: with
+:math:`-a_{ic}` itself, which lies within 0 and 1, a link of little confidence would outweigh what
+all partitions agree on.
 
 Of ways to the same end, average linkage of A does worse when the partitions are few or differ
 much, and powers of A (which sharpen it) change little.
@@ -30,35 +31,30 @@ References
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from linkshift.groups.assignment import assign
+from linkshift.groups.spectral import spectral_clusters
 from linkshift.links import Links
 
 __all__ = ["co_association", "consensus", "mean_association", "spectral_labels"]
 
 Array = NDArray[Any]
 
-_KMEANS_STARTS = 10
-_ZERO = 1e-7  # singular values below this are rounding; the largest is 1
 
-
-def co_association(partitions: ArrayLike) -> Array:
+def co_association(partitions: ArrayLike, weights: ArrayLike | None = None) -> Array:
     """Share of the partitions in which two samples are together, shape (n, n).
 
     Parameters
     ----------
     partitions : array-like of shape (T, n)
         Labels, 0, 1, ..., one row for each partition.
+    weights : array-like of shape (T,), default=None
+        How much each partition counts, not negative and not all nought; None: all the same.
 
     Examples
     --------
@@ -68,11 +64,16 @@ def co_association(partitions: ArrayLike) -> Array:
            [0.75, 1.  , 0.5 ],
            [0.25, 0.5 , 1.  ]])
     """
-    member = _membership(partitions)
-    return np.asarray(member @ member.T) / np.asarray(partitions).shape[0]
+    member = _membership(partitions, weights)
+    return np.asarray(member @ member.T)
 
 
-def mean_association(partitions: ArrayLike, labels: ArrayLike, n_clusters: int) -> Array:
+def mean_association(
+    partitions: ArrayLike,
+    labels: ArrayLike,
+    n_clusters: int,
+    weights: ArrayLike | None = None,
+) -> Array:
     """Mean co-association of each sample with the other members of each cluster.
 
     Nought where a cluster has no other member.
@@ -89,9 +90,9 @@ def mean_association(partitions: ArrayLike, labels: ArrayLike, n_clusters: int) 
            [0.75 , 0.5  ],
            [0.375, 0.   ]])
     """
-    member = _membership(partitions)
+    member = _membership(partitions, weights)
     cluster = (np.asarray(labels)[:, None] == np.arange(n_clusters)).astype(np.float64)
-    sums = member @ (member.T @ cluster) / np.asarray(partitions).shape[0] - cluster
+    sums = member @ (member.T @ cluster) - cluster
     others = cluster.sum(axis=0) - cluster
     return np.asarray(np.divide(sums, others, out=np.zeros_like(sums), where=others > 0))
 
@@ -100,9 +101,10 @@ def spectral_labels(
     partitions: ArrayLike,
     n_clusters: int,
     *,
+    weights: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> NDArray[np.int64]:
-    """Spectral clustering of the co-association, by k-means on scaled eigenvectors.
+    """Spectral clustering of the co-association.
 
     Parameters
     ----------
@@ -110,6 +112,8 @@ def spectral_labels(
         Labels, 0, 1, ..., one row for each partition.
     n_clusters : int
         Number of clusters.
+    weights : array-like of shape (T,), default=None
+        How much each partition counts, not negative and not all nought; None: all the same.
     random_state : int, RandomState or None, default=None
         Seed of k-means.
 
@@ -124,21 +128,15 @@ def spectral_labels(
     >>> labels[0] == labels[1] != labels[2] == labels[3]
     np.True_
     """
-    member = _membership(partitions)
-    root = np.sqrt(member @ member.sum(axis=0))[:, None]
-    means = KMeans(n_clusters, n_init=_KMEANS_STARTS, random_state=random_state)
-    # Threads sum in an order of their own. Fewer different samples than clusters are no matter of
-    # concern: assign parts them where it must.
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        points = _left_singular(member / root, n_clusters) / root
-        return np.asarray(means.fit_predict(points), dtype=np.int64)
+    factor = _membership(partitions, weights)
+    return spectral_clusters(factor, n_clusters, random_state=random_state)[0]
 
 
 def consensus(
     partitions: ArrayLike,
     n_clusters: int,
     *,
+    weights: ArrayLike | None = None,
     size_bounds: tuple[int, int] | None = None,
     links: Links | None = None,
     random_state: int | np.random.RandomState | None = None,
@@ -151,6 +149,8 @@ def consensus(
         Labels, 0, 1, ..., one row for each partition.
     n_clusters : int
         Number of clusters.
+    weights : array-like of shape (T,), default=None
+        How much each partition counts, not negative and not all nought; None: all the same.
     size_bounds : (int, int), default=None
         Least and greatest size of a cluster.
     links : Links, default=None
@@ -174,28 +174,37 @@ def consensus(
     (np.True_, np.True_)
     """
     random = check_random_state(random_state)
-    rough = spectral_labels(partitions, n_clusters, random_state=random)
-    count = np.asarray(partitions).shape[0]
-    share = count * mean_association(partitions, rough, n_clusters) + 1.0 / n_clusters
+    rough = spectral_labels(partitions, n_clusters, weights=weights, random_state=random)
+    w = _checked_weights(partitions, weights)
+    count = 1.0 / float((w**2).sum())
+    share = count * mean_association(partitions, rough, n_clusters, weights) + 1.0 / n_clusters
     costs = -np.log(share / (count + 1.0))
     return assign(costs, size_bounds=size_bounds, links=links).labels
 
 
-def _membership(partitions: ArrayLike) -> Array:
+def _checked_weights(partitions: ArrayLike, weights: ArrayLike | None) -> Array:
+    """Weights that sum to one."""
+    count = np.asarray(partitions).shape[0]
+    w = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
+    if w.shape != (count,):
+        raise ValueError(
+            f"weights must hold one number for each of the {count} partitions; their shape is "
+            f"{w.shape}."
+        )
+    if not (np.isfinite(w).all() and w.min() >= 0.0 and w.max() > 0.0):
+        raise ValueError("weights must be finite, not negative, and not all nought.")
+    return np.asarray(w / w.sum())
+
+
+def _membership(partitions: ArrayLike, weights: ArrayLike | None = None) -> Array:
     """H: which clusters of which partitions a sample is in, without empty ones."""
     columns = [
-        labels[:, None] == np.unique(labels) for labels in np.asarray(partitions, dtype=np.int64)
+        np.sqrt(weight) * (labels[:, None] == np.unique(labels))
+        for labels, weight in zip(
+            np.asarray(partitions, dtype=np.int64),
+            _checked_weights(partitions, weights),
+            strict=True,
+        )
+        if weight > 0.0
     ]
-    return np.concatenate(columns, axis=1).astype(np.float64)
-
-
-def _left_singular(matrix: Array, k: int) -> Array:
-    """Left singular vectors of the k largest singular values (or of all, if there are fewer)."""
-    n, width = matrix.shape
-    if n <= width:
-        vectors: Array = eigh(matrix @ matrix.T, subset_by_index=[max(n - k, 0), n - 1])[1]
-        return vectors
-    _, right = eigh(matrix.T @ matrix, subset_by_index=[max(width - k, 0), width - 1])
-    left = matrix @ right
-    length = np.linalg.norm(left, axis=0)
-    return np.asarray(left[:, length > _ZERO] / length[length > _ZERO])
+    return np.concatenate(columns, axis=1)
