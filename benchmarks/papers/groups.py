@@ -44,7 +44,7 @@ DATA = {
 }
 SYNTHETIC = {"3 x 3": (3, 3, 0), "3 x 2, 3 noise views": (3, 2, 3)}
 _DIMENSIONS = 50  # most that classical scaling keeps
-_LINK_DRAWS = 5  # most draws for each number of links
+_LINK_DRAWS = 3  # most draws for each number of links
 
 
 class Draw(NamedTuple):

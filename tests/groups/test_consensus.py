@@ -13,6 +13,7 @@ from linkshift.groups.consensus import (
     _membership,
     co_association,
     consensus,
+    loss_weights,
     mean_association,
     spectral_labels,
 )
@@ -175,3 +176,19 @@ def test_weights_decide_whom_to_believe():
 def test_weights_that_make_no_sense_are_refused(weights):
     with pytest.raises(ValueError, match="weights must"):
         consensus([[0, 1, 1], [0, 0, 1]], 2, weights=weights)
+
+
+@given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=20))
+def test_loss_weights_rank_and_leave_most_a_say(loss):
+    weights = loss_weights(loss)
+    assert weights.max() == 1.0
+    assert weights.min() >= 0.0
+    order = np.argsort(loss, kind="stable")
+    assert (np.diff(weights[order]) <= 1e-12).all()
+    assert weights.sum() ** 2 / (weights**2).sum() >= 0.75 * len(loss) - 1e-6
+
+
+def test_loss_weights_are_the_eighth_power_where_losses_are_close():
+    loss = np.array([3.0, 3.1, 3.3])
+    np.testing.assert_allclose(loss_weights(loss), (3.0 / loss) ** 8)
+    np.testing.assert_array_equal(loss_weights(np.zeros(4)), 1.0)

@@ -23,7 +23,7 @@ from linkshift.groups.alternation import (
     spectral_partition,
 )
 from linkshift.groups.boosting import fit_classifiers, held_out_scores, log_loss
-from linkshift.groups.consensus import consensus
+from linkshift.groups.consensus import consensus, loss_weights
 from linkshift.groups.views import Gamma, KernelBank, Metric, kernel_bank
 from linkshift.links import ConflictError, Links
 from linkshift.metrics import link_satisfaction
@@ -37,7 +37,6 @@ _SLACK = 0.2  # sizes may differ from n / C by this share
 _MATRICES = ("precomputed", "kernel")
 _LAST = 5  # iterations of each alternation that are heard
 _EVERY = 4  # with init="both", one of so many partitions is spectral
-_TRUST = 4  # power of the loss in the weight of a partition
 
 
 class GroupFeatureClustering(ClusterMixin, BaseEstimator):
@@ -76,12 +75,12 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         Least and greatest size of a cluster, :math:`\ell` and u. "auto" is 0.8 n / C and
         1.2 n / C, rounded outwards. Tight bounds are essential to the method: without any (None),
         a few clusters swallow the rest. Clusters of very unequal sizes are not its case.
-    n_init : int, default=8
+    n_init : int, default=16
         Partitions to begin with.
     init : {"both", "random", "spectral"}, default="both"
         What these are: random ones, as in the paper; spectral clusterings of random mixtures of
-        the kernels; or of each in turn, since on some data the one and on some the other leads
-        to better clusters.
+        the kernels; or every fourth a spectral one and the others random, since on some data the
+        one and on some the other leads to better clusters.
     max_iter : int, default=20
         Largest number of iterations from each.
     n_folds : int, default=10
@@ -90,9 +89,9 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         Pairs of samples tried for each weak learner (in every view). More are not better: they
         fit noise.
     consensus : bool, default=True
-        Whether the partitions are brought together, each with the weight
-        :math:`(L_{\min} / L)^4`, L being its loss. If not, the one of least loss is taken, which
-        is seldom the best on real data.
+        Whether the partitions are brought together, those of little loss counting more
+        (:func:`linkshift.groups.consensus.loss_weights`). If not, the one of least loss is taken,
+        which is seldom the best on real data.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -200,7 +199,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         base: int = 5,
         step: int = 2,
         size_bounds: tuple[int, int] | Literal["auto"] | None = "auto",
-        n_init: int = 8,
+        n_init: int = 16,
         init: Literal["both", "random", "spectral"] = "both",
         max_iter: int = 20,
         n_folds: int = 10,
@@ -371,13 +370,11 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         """Labels that the last partitions have in common, or those of least loss."""
         if not self.consensus or self.n_init == 1:
             return min(self.history_, key=lambda way: float(way.loss[-1])).labels
-        # Loss ranks partitions badly where they are close to each other, and well where not.
         loss = np.array([way.loss[-_LAST:].mean() for way in self.history_])
-        loss += np.finfo(np.float64).tiny  # it may be nought
         return consensus(
             np.concatenate([way.last(_LAST) for way in self.history_]),
             self.n_clusters,
-            weights=np.repeat((loss.min() / loss) ** _TRUST, _LAST),
+            weights=np.repeat(loss_weights(loss), _LAST),
             size_bounds=self.size_bounds_,
             links=links,
             random_state=seed,

@@ -35,15 +35,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
 from linkshift.groups.assignment import assign
 from linkshift.groups.spectral import spectral_clusters
 from linkshift.links import Links
 
-__all__ = ["co_association", "consensus", "mean_association", "spectral_labels"]
+__all__ = ["co_association", "consensus", "loss_weights", "mean_association", "spectral_labels"]
 
 Array = NDArray[Any]
+
+_MOST_TRUST = 8.0  # highest power of the loss
+_HEARD = 0.75  # share of the partitions that must have a say
 
 
 def co_association(partitions: ArrayLike, weights: ArrayLike | None = None) -> Array:
@@ -180,6 +184,50 @@ def consensus(
     share = count * mean_association(partitions, rough, n_clusters, weights) + 1.0 / n_clusters
     costs = -np.log(share / (count + 1.0))
     return assign(costs, size_bounds=size_bounds, links=links).labels
+
+
+def loss_weights(loss: ArrayLike) -> Array:
+    r"""Weights of partitions by their losses: the less is lost, the more it counts.
+
+    .. math:: w_t = (L_{\min} / L_t)^p
+
+    The power p is 8, or else as high as leaves three quarters of the partitions with a say,
+    :math:`(\sum_t w_t)^2 / \sum_t w_t^2 \ge 3 T / 4`. The loss ranks partitions badly
+    when it hardly differs, and then weights hardly differ either. It ranks them well when clusters
+    are there to be found, but not so well that one partition may outvote all others.
+
+    Parameters
+    ----------
+    loss : array-like of shape (T,)
+        Not negative.
+
+    Returns
+    -------
+    ndarray of shape (T,)
+        The largest is 1.
+
+    Examples
+    --------
+    >>> from linkshift.groups.consensus import loss_weights
+    >>> loss_weights([10.0, 10.1, 10.2]).round(2)
+    array([1.  , 0.92, 0.85])
+    >>> loss_weights([1.0, 1.0, 1.0, 9.0]).round(2)
+    array([1., 1., 1., 0.])
+    >>> loss_weights([1.0, 1.0, 9.0, 9.0]).round(2)
+    array([1.  , 1.  , 0.27, 0.27])
+    """
+    L = np.asarray(loss, dtype=np.float64) + np.finfo(np.float64).tiny  # it may be nought
+    logs = np.log(L.min() / L)
+
+    def spare(power: float) -> float:
+        w = np.exp(power * logs)
+        return float(w.sum() ** 2 / (w**2).sum()) - _HEARD * L.size
+
+    power = _MOST_TRUST
+    if spare(power) < 0.0:
+        # As p grows, so does every ratio of two weights, and the left-hand side falls.
+        power = float(brentq(spare, 0.0, power))
+    return np.asarray(np.exp(power * logs))
 
 
 def _checked_weights(partitions: ArrayLike, weights: ArrayLike | None) -> Array:
