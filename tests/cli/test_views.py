@@ -155,7 +155,7 @@ def test_views_reach_the_estimator(run, views, table):
     }
     assert out["sizes"] == np.bincount(model.labels_).tolist()
     assert "Views: shape (3 columns), colour (2 columns)." in result.stderr
-    assert "2 views, 3 clusters of 16 to 24 rows, 8 random starts." in result.stderr
+    assert "2 views, 3 clusters of 16 to 24 rows, 16 starts." in result.stderr
     for c, v in enumerate(model.view_importances_.argmax(axis=1)):
         row = [str(c), str(out["sizes"][c]), model.view_names_[v]]
         row.append(f"{model.view_importances_[c, v]:.2f}")
@@ -221,7 +221,7 @@ def test_links_ids_and_labels(run, here, table, links):
     found = pd.read_csv(io.StringIO(result.stdout)).set_index("id")["label"]
     assert found["s00"] == found["s45"]
     assert found["s00"] != found["s20"]
-    assert "8 random starts, 2 links." in result.stderr
+    assert "16 starts, 2 links." in result.stderr
     assert "Links kept: 1 of 1 must, 1 of 1 cannot." in result.stderr
 
 
@@ -245,7 +245,7 @@ def test_progress_counts_the_starts(run, views, monkeypatch):
 
     monkeypatch.setattr(Console, "progress", watched)
     run("cluster", views, *GROUPS, *VIEWS)
-    assert steps == [(i, 8) for i in range(1, 9)]
+    assert steps == [(i, 16) for i in range(1, 17)]
 
 
 def test_one_view_of_everything_must_be_asked_for(run, refused, views):

@@ -234,7 +234,7 @@ def group_features(
         ) from error
     low, high = model.size_bounds_
     done = f"Group-dependent features: {counted(len(views), 'view')}, {options.clusters} clusters "
-    done += f"of {low:,} to {high:,} rows, {counted(model.n_init, 'random start')}"
+    done += f"of {low:,} to {high:,} rows, {counted(model.n_init, 'start')}"
     done += f", {counted(len(links), 'link')}." if links else "."
     return Outcome(model.labels_, None, None, done, model.view_importances_)
 
