@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from tests.reference import boosting as twin
 
 from linkshift.groups import boosting as module
+from linkshift.groups._boosting_loops import boost
 from linkshift.groups.boosting import draw_dyads, fit_classifiers, held_out_scores, log_loss
 from linkshift.groups.views import kernel_bank
 
@@ -31,7 +32,7 @@ def prior(y, n_clusters):
     return log_loss(np.tile(np.log(share / (1 - share)), (y.size, 1)), y)
 
 
-@pytest.mark.parametrize("n_folds", [2, 5, 10])
+@pytest.mark.parametrize("n_folds", [2, 3, 4, 5, 8, 10])  # with and without odd lanes
 @pytest.mark.parametrize("seed", range(4))
 def test_held_out_scores_are_the_literal_ones(seed, n_folds):
     bank, y = setting(seed, n=40)
@@ -112,6 +113,24 @@ def test_no_end_of_a_dyad_is_scored_by_its_own_fold():
     for j in range(10):
         for c in range(2):
             assert np.unique(scores[fold == j, c]).size == 1
+
+
+@pytest.mark.parametrize("far", [-800.0, -1000.0])
+def test_scores_beyond_doubt_are_alike(far):
+    # Members that are taken for others pull with the same force, however far off they are.
+    bank, y = setting()
+    member = (y == 0).astype(float)
+    dyads = draw_dyads(y == 0, 1, 5, 0)
+    found = []
+    for start in (-50.0, far):
+        scores = np.where(member, start, -3.0)[:, None] * np.ones(2)
+        choice, cut = np.zeros((1, 2, 2), int), np.zeros((1, 2, 4))
+        fold, learns = np.arange(60) % 2, np.ones(2, bool)
+        boost(bank.values, dyads, dyads, member, fold, learns, scores, choice, cut)
+        found.append((choice, cut))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
+    assert (found[0][1][..., 3] > 0).any()
 
 
 def test_threads_do_not_matter():
