@@ -32,6 +32,8 @@ SUITES = {
     "groups": "benchmarks.papers.groups",
     "scml": "benchmarks.speed.scml",
     "filters": "benchmarks.speed.filters",
+    "images": "benchmarks.images",
+    "scribbles": "benchmarks.scribbles",
 }
 DEFAULT = ("first_call", "flat", "step", "gaussian", "binned")  # two to three minutes
 RESULTS = Path(__file__).parent / "results"

@@ -248,8 +248,31 @@ def test_unknown_name_suggests_the_closest():
 
 
 def test_image_set_is_refused_with_its_reason():
-    with pytest.raises(ValueError, match="set of images"):
+    with pytest.raises(ValueError, match=r"set of images .* datasets\.load_images"):
         load("bsds500_sample26")
+
+
+def test_images_come_with_their_segmentations(tmp_path):
+    arrays = {
+        f"{kind}_{key}": np.full(shape, value, dtype=np.uint8)
+        for value, key in enumerate(("b", "a"))
+        for kind, shape in (("img", (3, 4, 3)), ("gt", (5 + value, 3, 4)))
+    }
+    save(tmp_path, "bsds500_sample26", ids=["b", "a"], split=["val", "test"], **arrays)
+    first, second = datasets.load_images(folder=tmp_path)
+    assert (first.name, first.split, second.name, second.split) == ("b", "val", "a", "test")
+    assert second.segmentations.shape == (6, 3, 4)
+    assert (second.image == 1).all()
+
+
+def test_images_that_are_not_there(tmp_path):
+    with pytest.raises(ValueError, match="there is bsds500_sample26"):
+        datasets.load_images("uci_wine")
+    with pytest.raises(FileNotFoundError, match=r"LINKSHIFT_DATA.*gt_<id>"):
+        datasets.load_images(folder=tmp_path)
+    save(tmp_path, "bsds500_sample26", ids=["7"], split=["val"], img_7=np.zeros((2, 2, 3)))
+    with pytest.raises(ValueError, match="no array 'gt_7'"):
+        datasets.load_images(folder=tmp_path)
 
 
 def test_wrong_layout_is_refused(tmp_path):

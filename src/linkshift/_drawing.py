@@ -1,4 +1,4 @@
-"""How `linkshift.plot` draws: projection, points, links, paths, legend, heat map."""
+"""How `linkshift.plot` draws: projection, points, links, paths, legend, elbow, heat map."""
 
 from __future__ import annotations
 
@@ -470,6 +470,49 @@ def draw_legend(
         handlelength=2.0,
         labelcolor="#444444",
     )
+
+
+# --- elbow --------------------------------------------------------------------------------------
+
+
+def draw_elbow(
+    ax: Axes, numbers: NDArray[np.int64], inertia: NDArray[np.float64], suggested: int
+) -> None:
+    ends = [0, -1]
+    ax.plot(numbers[ends], inertia[ends], color=FRAME, linewidth=1.0, linestyle="--", label="chord")
+    ax.plot(
+        numbers, inertia, color=PALETTE[0], linewidth=1.6, marker="o", markersize=4, label="inertia"
+    )
+    height = float(inertia[np.flatnonzero(numbers == suggested)[0]])
+    ax.plot(
+        [suggested],
+        [height],
+        marker="o",
+        markersize=11,
+        markerfacecolor="none",
+        markeredgecolor=PALETTE[1],
+        markeredgewidth=1.8,
+        linestyle="",
+        label="elbow",
+    )
+    ax.annotate(
+        f"k = {suggested}",
+        (suggested, height),
+        xytext=(9, 9),
+        textcoords="offset points",
+        fontsize=10,
+        color=INK,
+    )
+
+
+def finish_elbow(ax: Axes, title: str | None) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    _frame(ax, title)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_ylim(bottom=0.0)
+    ax.set_xlabel("number of clusters", fontsize=9, color="#444444")
+    ax.set_ylabel("sum of squared distances", fontsize=9, color="#444444")
 
 
 # --- heat map -----------------------------------------------------------------------------------

@@ -21,10 +21,12 @@ from linkshift._data_sources import REGISTRY, DataSource
 
 __all__ = [
     "REGISTRY",
+    "AnnotatedImage",
     "DataSource",
     "Dataset",
     "available",
     "load",
+    "load_images",
     "make_circles",
     "make_lines",
     "make_moons",
@@ -236,8 +238,14 @@ def _require(holds: bool, message: str) -> None:
         raise ValueError(message)
 
 
-# Staged beside the others, but a set of images with several segmentations each has no (X, y).
-_IMAGES = ("bsds500_sample26",)
+# Beside the others, but a set of images with several segmentations each has no (X, y).
+_IMAGES = {
+    "bsds500_sample26": DataSource(
+        "Arbelaez, Maire, Fowlkes, Malik 2011; Martin et al. 2001",
+        "Berkeley BSDS500, 26 of its images: github.com/BIDS/BSDS500, images and groundTruth",
+        "ids (26,), split (26,), img_<id> (h, w, 3), gt_<id> (people, h, w)",
+    )
+}
 
 
 # --- public sets: loading -----------------------------------------------------------------------
@@ -353,13 +361,74 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
     return _assemble(name, arrays)
 
 
+@dataclass(frozen=True, eq=False)
+class AnnotatedImage:
+    """An image and the segmentations that people drew of it.
+
+    Attributes
+    ----------
+    name : str
+    image : ndarray of shape (h, w, 3), uint8
+    segmentations : ndarray of shape (people, h, w)
+        Labels of the pixels, one segmentation for each person.
+    split : str
+        The part of the data set that it is from, such as "train".
+    """
+
+    name: str
+    image: NDArray[np.uint8]
+    segmentations: NDArray[np.integer]
+    split: str
+
+
+def load_images(
+    name: str = "bsds500_sample26", *, folder: str | os.PathLike[str] | None = None
+) -> list[AnnotatedImage]:
+    """Read a named set of images with human segmentations from ``<folder>/<name>.npz``.
+
+    Parameters
+    ----------
+    name : str
+        ``"bsds500_sample26"``, the only one so far.
+    folder : path or None
+        As in `load`.
+
+    Returns
+    -------
+    list of AnnotatedImage
+        In the order of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     arrays = {"ids": ["7"], "split": ["val"], "img_7": np.zeros((2, 3, 3), np.uint8)}
+    ...     np.savez(Path(folder) / "bsds500_sample26.npz", **arrays, gt_7=np.ones((5, 2, 3), int))
+    ...     (one,) = load_images(folder=folder)
+    >>> one.name, one.split, one.segmentations.shape
+    ('7', 'val', (5, 2, 3))
+    """
+    if name not in _IMAGES:
+        raise ValueError(f"no set of images is called {name!r}; there is {', '.join(_IMAGES)}")
+    arrays = _read(name, _data_folder(folder))
+    try:
+        return [
+            AnnotatedImage(str(key), arrays[f"img_{key}"], arrays[f"gt_{key}"], str(split))  # type: ignore[arg-type]
+            for key, split in zip(arrays["ids"], arrays["split"], strict=True)
+        ]
+    except KeyError as error:
+        raise ValueError(
+            f"{name}.npz has no array {error}; it should hold {_IMAGES[name].arrays}"
+        ) from error
+
+
 def _check_name(name: str) -> None:
     if name in REGISTRY:
         return
     if name in _IMAGES:
         raise ValueError(
             f"{name!r} is a set of images with human segmentations, not a table of samples: "
-            "datasets.load does not serve it"
+            "read it with datasets.load_images"
         )
     close = difflib.get_close_matches(name, REGISTRY, n=3, cutoff=0.5)
     hint = (
@@ -394,7 +463,7 @@ def _data_folder(folder: str | os.PathLike[str] | None) -> Path | None:
 def _read(name: str, where: Path | None) -> dict[str, NDArray[np.generic]]:
     path = None if where is None else where / f"{name}.npz"
     if path is None or not path.is_file():
-        source = REGISTRY[name]
+        source = _IMAGES[name] if name in _IMAGES else REGISTRY[name]
         problem = (
             "no folder of data sets is known"
             if where is None

@@ -1,4 +1,4 @@
-"""Pictures of clusters, links, modes, shift paths and what views say on clusters.
+"""Pictures of clusters, links, modes, shift paths, elbows and what views say on clusters.
 
 Needs matplotlib (``pip install "linkshift[plot]"``), which is imported when a picture is drawn.
 Every function draws on the axes that it is given, or on new ones, and returns them.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+    from linkshift.image.kmeans import Elbow
     from linkshift.links import Links
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "NOISE_GREY",
     "PALETTE",
     "clusters",
+    "elbow",
     "paths",
     "view_importances",
 ]
@@ -165,6 +167,44 @@ def paths(
         colours = _drawing.colours_of(groups) if len(ways) == len(groups) else INK
     _drawing.draw_paths(ax, ways, colours)
     _drawing.finish(ax, plane, np.vstack([flat, *ways]), title)
+    return ax
+
+
+def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the sum of squared distances against the number of clusters, and mark the elbow.
+
+    The chord from the first to the last point is dashed; the suggested number is the one farthest
+    below it.
+
+    Parameters
+    ----------
+    curve : Elbow
+        What `linkshift.image.kmeans_elbow` gives.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a figure.
+    title : str or None
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from linkshift.image import Elbow
+    >>> ax = elbow(Elbow(np.array([1, 2, 3, 4]), np.array([90.0, 20.0, 15.0, 12.0]), 2))
+    >>> ax.texts[0].get_text()
+    'k = 2'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    if not hasattr(curve, "suggested"):
+        raise TypeError(
+            "curve must be what linkshift.image.kmeans_elbow gives, got a " + type(curve).__name__
+        )
+    ax = _drawing.new_axes(ax, (5.2, 3.4))
+    _drawing.draw_elbow(ax, curve.n_segments, curve.inertia, curve.suggested)
+    _drawing.finish_elbow(ax, title)
     return ax
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from linkshift import __version__
-from linkshift.cli import cluster, links
+from linkshift.cli import cluster, links, segment
 
 # Plain help and errors: they start faster than boxed ones, and can be copied and searched.
 app = typer.Typer(
@@ -37,4 +37,5 @@ def _linkshift(
 
 
 app.command("cluster")(cluster.cluster)
+app.command("segment")(segment.segment)
 app.add_typer(links.app, name="links")

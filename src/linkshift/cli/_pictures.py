@@ -1,0 +1,217 @@
+"""Pictures from and to files: images, strokes, labels, borders drawn over an image."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.cli._console import InputError, counted
+from linkshift.cli._read import check_readable
+from linkshift.cli._write import replacing
+
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".npy")
+STROKE_SUFFIXES = (".png", ".tif", ".tiff", ".bmp", ".npy")  # formats that keep colours as they are
+LABEL_SUFFIXES = (".png", ".npy")
+OVERLAY_SUFFIXES = (".png",)
+
+Array = NDArray[Any]
+
+_COLOUR = (1.0, 0.0, 1.0)  # magenta: rare in nature
+_ROWS = 256  # drawn at a time: scikit-image draws in float64
+_MOST_COLOURS = 256  # of strokes; smoothed lines have more
+
+
+def require_image() -> None:
+    """Refuse before any work is done when pictures cannot be read."""
+    try:
+        import PIL  # noqa: F401
+        import skimage  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "pictures need scikit-image, which is not installed. Install it with: "
+            'pip install "linkshift[image]"'
+        ) from None
+
+
+def read_image(path: Path) -> Array:
+    """Read a picture as (h, w) or (h, w, 3): uint8, uint16, or float from 0 to 1."""
+    check_suffix(path, IMAGE_SUFFIXES)
+    return _colours(_read(path), path)
+
+
+def read_strokes(path: Path, size: tuple[int, int]) -> NDArray[np.int64]:
+    """Read strokes as numbers (h, w), 0 where nothing is marked."""
+    check_suffix(path, STROKE_SUFFIXES)
+    array = _read(path)
+    if array.shape[:2] != size:
+        raise InputError(
+            f"{path} is {_size(array.shape)} pixels and the image is {_size(size)}: strokes are "
+            "drawn on the image itself, in its full size."
+        )
+    if array.dtype.kind not in "uib":
+        raise InputError(
+            f"{path} holds {array.dtype}; strokes are whole numbers, 0 where nothing is marked."
+        )
+    if array.ndim == 2 or array.shape[2] <= 2:
+        numbers = array if array.ndim == 2 else array[..., 0]
+        strokes = numbers.astype(np.int64)
+    else:
+        strokes = _numbers_of_colours(array[..., :3], path)
+    if array.ndim == 3 and array.shape[2] in (2, 4):
+        alpha = array[..., -1]
+        strokes[alpha <= np.iinfo(alpha.dtype).max // 2] = 0
+    if strokes.min() < 0:
+        raise InputError(f"{path} holds the number {strokes.min()}; strokes are 1, 2, ...")
+    if not strokes.any():
+        raise InputError(
+            f"{path} has no stroke: all is 0, black or transparent. Draw on it, or leave "
+            "--scribbles out."
+        )
+    return strokes
+
+
+def _numbers_of_colours(colours: Array, path: Path) -> NDArray[np.int64]:
+    """Give a number to each colour but black."""
+    bits = 8 * colours.dtype.itemsize
+    keys = np.zeros(colours.shape[:2], dtype=np.int64)
+    for channel in range(3):
+        keys = keys << bits | colours[..., channel].astype(np.int64)
+    found, numbers = np.unique(keys, return_inverse=True)
+    if len(found) > _MOST_COLOURS:
+        raise InputError(
+            f"{path} has {counted(len(found), 'colour')}, each of which would be a stroke of its "
+            "own. Draw strokes with a hard pencil, without smoothing, on a black or transparent "
+            "layer; save that layer alone."
+        )
+    numbers = numbers.reshape(keys.shape).astype(np.int64)
+    return numbers if found[0] == 0 else numbers + 1
+
+
+def check_suffix(path: Path, suffixes: tuple[str, ...]) -> None:
+    """Refuse a file that is not there or of an unknown kind."""
+    check_readable(path)
+    if path.suffix.lower() not in suffixes:
+        raise InputError(
+            f"{path}: unknown suffix {path.suffix!r}. Convert it to one of {', '.join(suffixes)}."
+        )
+
+
+def _read(path: Path) -> Array:
+    """Read the numbers of a file, whatever they are: (h, w) or (h, w, channels)."""
+    suffix = path.suffix.lower()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tags in the file that nothing here looks at
+            if suffix == ".npy":
+                array = np.load(path, allow_pickle=False)
+            elif suffix in (".tif", ".tiff"):
+                array = _read_tiff(path)
+            else:
+                array = _read_pillow(path)
+    except MemoryError:
+        raise InputError(f"{path} is too large for the memory there is; scale it down.") from None
+    except Exception as error:  # readers raise anything, from SyntaxError to struct.error
+        reason = str(error).rstrip(".") or type(error).__name__
+        raise InputError(
+            f"{path} cannot be read as a picture: {reason}. "
+            "Is it whole, and of the kind its suffix says? Save it anew from a picture editor."
+        ) from None
+    array = np.asarray(array)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[..., 0]
+    if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] > 4) or array.size == 0:
+        raise InputError(
+            f"{path} has the shape {array.shape}; a picture is (h, w) or (h, w, 1 to 4 channels). "
+            "Save one page or frame of it by itself."
+        )
+    return array
+
+
+def _read_tiff(path: Path) -> Array:
+    from skimage import io
+
+    found: Array = io.imread(path)
+    return found
+
+
+def _read_pillow(path: Path) -> Array:
+    from PIL import Image, ImageOps
+
+    with Image.open(path) as file:
+        file.load()
+        # Cameras store a picture lying down and say so; labels and strokes go by what is seen.
+        picture = ImageOps.exif_transpose(file)
+        if picture.mode == "P":
+            picture = picture.convert("RGBA" if "transparency" in picture.info else "RGB")
+        elif picture.mode not in ("1", "L", "LA", "RGB", "RGBA", "I", "I;16", "F"):
+            picture = picture.convert("RGB")  # such as CMYK
+        return np.array(picture)
+
+
+def _colours(array: Array, path: Path) -> Array:
+    """Bring what was read to a kind that can be segmented; alpha goes."""
+    if array.ndim == 3:
+        array = array[..., 0] if array.shape[2] == 2 else array[..., :3]
+    if array.dtype == bool:
+        return array.astype(np.uint8) * np.uint8(255)
+    if array.dtype in (np.uint8, np.uint16):
+        return np.ascontiguousarray(array)
+    if array.dtype.kind in "iu":
+        if array.min() < 0 or array.max() > 65535:
+            raise InputError(
+                f"{path} holds numbers from {array.min()} to {array.max()}; pictures go from 0 to "
+                "255 or 65535, or are floats from 0 to 1. Scale it."
+            )
+        return array.astype(np.uint16)
+    if array.dtype.kind != "f":
+        raise InputError(f"{path} holds {array.dtype}, not numbers.")
+    if not np.isfinite(array).all() or array.min() < 0 or array.max() > 1:
+        raise InputError(
+            f"{path} holds floats beyond 0 to 1 (or none). Divide them by their white value."
+        )
+    return array.astype(np.float32)
+
+
+def write_label_image(path: Path, labels: NDArray[np.int32]) -> None:
+    """Write labels as .npy, or as .png of 8 bits, or of 16 where they are needed."""
+    n = int(labels.max()) + 1
+    if path.suffix.lower() == ".npy":
+        with replacing(path) as temporary:
+            np.save(temporary, labels)
+        return
+    if n > 65536:
+        raise InputError(
+            f"{path}: {n:,} segments are too many for 16 bits. Write the labels to a .npy file, or "
+            "take a larger --min-size."
+        )
+    _write_png(path, labels.astype(np.uint8 if n <= 256 else np.uint16))
+
+
+def write_overlay(path: Path, image: Array, labels: NDArray[np.int32]) -> None:
+    """Write the image with the borders of its segments."""
+    from skimage.segmentation import mark_boundaries
+
+    h, w = labels.shape
+    drawn = np.empty((h, w, 3), dtype=np.uint8)
+    for begin in range(0, h, _ROWS):
+        end = min(begin + _ROWS, h)
+        # Borders look one row beyond; with two more they are those of the whole.
+        low, high = max(begin - 2, 0), min(end + 2, h)
+        part = mark_boundaries(image[low:high], labels[low:high], color=_COLOUR, mode="thick")
+        drawn[begin:end] = np.rint(255.0 * part[begin - low : end - low])
+    _write_png(path, drawn)
+
+
+def _write_png(path: Path, array: Array) -> None:
+    from PIL import Image
+
+    with replacing(path) as temporary:
+        Image.fromarray(array).save(temporary, format="PNG")
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return f"{shape[1]} x {shape[0]}"
