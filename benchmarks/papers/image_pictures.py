@@ -99,7 +99,7 @@ def scribbles(path: Path) -> None:
     for number, *ends in (
         (1, 60, 200, 120, 270),  # hair and face
         (1, 120, 225, 160, 225),
-        (2, 400, 150, 480, 330),  # suit
+        (2, 430, 80, 290, 350),  # suit, across the strap
         (2, 260, 170, 330, 130),
     ):
         for shift in range(-2, 3):
