@@ -62,7 +62,7 @@ def test_every_method_segments_at_every_point_of_its_grid(name):
         assert labels.dtype.kind == "i"
 
 
-@pytest.mark.parametrize("name", ["ours, mean shift", "felzenszwalb", "OpenCV mean shift"])
+@pytest.mark.parametrize("name", ["ours: mean shift", "felzenszwalb", "OpenCV mean shift"])
 def test_two_halves_are_found(name):
     method = images.METHODS[name]
     pytest.importorskip(method.needs)
