@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkshift import _drawing
+from linkshift import _charts, _drawing
 from linkshift._drawing import CANNOT, INK, MUST, NOISE_GREY, PALETTE
 
 if TYPE_CHECKING:
@@ -203,8 +203,8 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
             "curve must be what linkshift.image.kmeans_elbow gives, got a " + type(curve).__name__
         )
     ax = _drawing.new_axes(ax, (5.2, 3.4))
-    _drawing.draw_elbow(ax, curve.n_segments, curve.inertia, curve.suggested)
-    _drawing.finish_elbow(ax, title)
+    _charts.draw_elbow(ax, curve.n_segments, curve.inertia, curve.suggested)
+    _charts.finish_elbow(ax, title)
     return ax
 
 
@@ -254,20 +254,20 @@ def view_importances(
     >>> matplotlib.pyplot.close(ax.figure)
     """
     if hasattr(importances, "fit"):
-        model = _drawing.check_group_model(importances)
+        model = _charts.check_group_model(importances)
         importances = model.view_importances_
         view_names = model.view_names_ if view_names is None else view_names
         sizes = np.bincount(model.labels_).tolist() if sizes is None else sizes
-    shares = _drawing.check_shares(importances)
+    shares = _charts.check_shares(importances)
     n, m = shares.shape
     columns = [f"view{v}" for v in range(m)] if view_names is None else view_names
-    columns = [str(name) for name in _drawing.check_count(columns, m, "view_names", "view")]
+    columns = [str(name) for name in _charts.check_count(columns, m, "view_names", "view")]
     names = range(n) if cluster_names is None else cluster_names
-    names = _drawing.check_count(names, n, "cluster_names", "cluster")
+    names = _charts.check_count(names, n, "cluster_names", "cluster")
     rows = [_drawing.cluster_name(name) for name in names]
     if sizes is not None:
-        counts = _drawing.check_count(sizes, n, "sizes", "cluster")
+        counts = _charts.check_count(sizes, n, "sizes", "cluster")
         rows = [f"{row} ({count})" for row, count in zip(rows, counts, strict=True)]
-    ax = _drawing.new_axes(ax, _drawing.heat_map_size((n, m), rows, columns))
-    _drawing.draw_heat_map(ax, shares, rows, columns, title)
+    ax = _drawing.new_axes(ax, _charts.heat_map_size((n, m), rows, columns))
+    _charts.draw_heat_map(ax, shares, rows, columns, title)
     return ax
