@@ -119,7 +119,9 @@ METHODS = {
     "ours: modes alone": Method(
         modes_alone, "linkshift", {"place": (7.0, 12.0), "colour": (6.5, 8.0, 10.0, 13.0)}
     ),
-    "ours: k-means": Method(k_means, "linkshift", {"k": (2, 3, 5, 8), "position": (0.05, 0.1, 0.2)}),
+    "ours: k-means": Method(
+        k_means, "linkshift", {"k": (2, 3, 5, 8), "position": (0.05, 0.1, 0.2)}
+    ),
     "felzenszwalb": Method(
         felzenszwalb,
         "skimage",

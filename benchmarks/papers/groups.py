@@ -217,6 +217,21 @@ def table_1(options: Options) -> Iterator[Row]:
         yield from _compare("table 1", name, [real(name, seed) for seed in _seeds(options)])
 
 
+def side_by_side(options: Options) -> Iterator[Row]:
+    """Cluster all columns at once by k-means: a rival that the paper leaves out."""
+    present = datasets.available()
+    for name in [name for name in options.pick([], list(DATA), list(DATA)) if present[DATA[name]]]:
+        draws = [real(name, seed) for seed in _seeds(options)]
+        scores = [score(draw, _all_columns, draw, seed)[0] for seed, draw in enumerate(draws)]
+        yield row("side by side", name, "all", "k-means, all columns", scores)
+
+
+def _all_columns(draw: Draw, seed: int) -> Array:
+    X = np.hstack([view / np.sqrt(view.shape[1]) for view in draw.views.values()])
+    labels: Array = KMeans(_count(draw), n_init=10, random_state=seed).fit_predict(X)
+    return labels
+
+
 def one_view_each(options: Options) -> Iterator[Row]:
     size = options.pick(12, 30, 30)
     for name in list(SYNTHETIC)[: options.pick(1, 2, 2)]:
@@ -367,6 +382,7 @@ def _seeds(options: Options) -> list[int]:
 PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "views": one_view_each,
     "table": table_1,
+    "columns": side_by_side,
     "links": figure_5,
     "starts": starts,
     "speed": speed,
