@@ -220,9 +220,10 @@ def test_truncated(refused, here, picture, suffix):
     [
         (np.zeros((2, 3, 4, 3), np.uint8), "Save one page"),
         (np.zeros((0, 3), np.uint8), "(0, 3)"),
-        (np.full((4, 4), 300.0), "Divide them by their white value"),
-        (np.full((4, 4), np.nan), "Divide them by their white value"),
+        (np.full((4, 4), 300.0), "divide them by their white value"),
+        (np.full((4, 4), np.nan), "holds NaN or infinity"),
         (np.full((4, 4), -5), "Scale it"),
+        (np.full((4, 4), 200), "Say so"),
         (np.full((4, 4), "a"), "not numbers"),
         (np.array([[{}]], dtype=object), "cannot be read as a picture"),
     ],
@@ -238,7 +239,7 @@ def test_unknown_suffixes(refused, picture, here):
     assert "Use one of .png, .npy" in refused("segment", picture, "-o", "l.csv")
     assert "unknown suffix '.jpg'" in refused("segment", picture, "--overlay", "o.jpg")
     Image.fromarray(marks()).save("s.jpg")
-    assert "unknown suffix '.jpg'" in refused("segment", picture, "--json", "--scribbles", "s.jpg")
+    assert "with a hard pencil" in refused("segment", picture, "--json", "--scribbles", "s.jpg")
 
 
 def test_inputs_are_not_overwritten(refused, picture, strokes):
@@ -279,7 +280,7 @@ def test_arrays_of_no_use_as_strokes(refused, picture, strokes):
         (("--seed", 3), "--seed is for --method kmeans"),
         (("--method", "kmeans", "--range-bandwidth", 3), "is for --method mean-shift"),
         (("--method", "kmean"), "Did you mean 'kmeans'?"),
-        (("--spatial-bandwidth", -1), "spatial_bandwidth"),
+        (("--spatial-bandwidth", -1), "--spatial-bandwidth=-1.0 must be positive"),
         (("--min-size", 0), "--min-size"),
         (("--threads", 0), "--threads"),
     ],

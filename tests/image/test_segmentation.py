@@ -251,7 +251,7 @@ IMAGE = noisy_patches((6, 7, 3))
         ({"connected": "yes"}, TypeError, "True or False"),
         ({"features": "hue"}, ValueError, "known are"),
         ({"scribbles": np.zeros((6, 7), int)}, ValueError, "nothing is marked"),
-        ({"scribbles": np.ones((3, 3), int)}, ValueError, "one image"),
+        ({"scribbles": np.ones((3, 3), int)}, ValueError, "one size"),
         ({"scribbles": np.ones((6, 7), int), "connected": False}, ValueError, "strokes"),
     ],
 )

@@ -61,10 +61,10 @@ def run(request: Request) -> None:
         strokes = _pictures.read_strokes(request.scribbles, image.shape[:2])
     _tell_input(request, image, strokes, console)
     result = _segment(request, image, strokes, console)
+    if request.output is not None:  # first: it may be refused, and then nothing is written
+        _pictures.write_label_image(request.output, result.labels)
     if request.overlay is not None:
         _pictures.write_overlay(request.overlay, image, result.labels)
-    if request.output is not None:
-        _pictures.write_label_image(request.output, result.labels)
     if request.json:
         json.dump(_report(request, result), sys.stdout, allow_nan=False)
         sys.stdout.write("\n")
@@ -148,11 +148,28 @@ def _segment(
                 progress=progress,
             )
         except ValueError as error:
-            # The library's refusals are written for people; pass them on as they are.
-            raise InputError(str(error)) from error
+            # The library's refusals are written for people; only names are others here.
+            raise InputError(f"{request.image}: {_with_options(str(error))}") from error
+        except MemoryError:
+            raise InputError(
+                f"{request.image} is too large for the memory there is; scale it down."
+            ) from None
     seconds = time.perf_counter() - start
     n_strokes = None if strokes is None else _n_strokes(strokes)
     return Result(labels, np.bincount(labels.ravel()).tolist(), n_strokes, seconds)
+
+
+def _with_options(message: str) -> str:
+    """Name the options where the library names its arguments."""
+    for name, option in (
+        ("n_segments", "--segments"),
+        ("spatial_bandwidth", "--spatial-bandwidth"),
+        ("range_bandwidth", "--range-bandwidth"),
+        ("merge_bandwidth", "--merge-bandwidth"),
+        ("min_size", "--min-size"),
+    ):
+        message = message.replace(name, option)
+    return message
 
 
 def _report(request: Request, result: Result) -> dict[str, Any]:

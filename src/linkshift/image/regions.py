@@ -115,7 +115,9 @@ def mode_regions(modes: ImageModes, spatial_bandwidth: float, range_bandwidth: f
     """
     h, w = modes.values.shape[:2]
     parent = np.empty(h * w, dtype=np.int32)
-    join_modes(modes.values, modes.positions, range_bandwidth**2, spatial_bandwidth**2, parent)
+    # Products, unlike powers, of large floats are infinite, which is as good a limit.
+    colour, place = float(range_bandwidth), float(spatial_bandwidth)
+    join_modes(modes.values, modes.positions, colour * colour, place * place, parent)
     return parent.reshape(h, w)
 
 

@@ -13,7 +13,7 @@ from linkshift.image._scribble_loops import flood, mean_step, merge_regions
 from linkshift.image.kmeans import check_count
 from linkshift.image.regions import first_come
 
-__all__ = ["segment_scribbled"]
+__all__ = ["check_scribbles", "segment_scribbled"]
 
 Array = NDArray[Any]
 
@@ -114,15 +114,10 @@ def segment_scribbled(
     values = _check_features(features)
     size = values.shape[:2]
     areas = _check_numbers("regions", regions, size)
-    marks = _check_numbers("scribbles", scribbles, size)
+    marks = check_scribbles(scribbles, size)
     limit = _check_bandwidth(bandwidth)
     least = max(marks.size // _SHARE, 1) if min_size is None else check_count("min_size", min_size)
     strokes, n_strokes = _dense(marks)
-    if n_strokes == 0:
-        raise ValueError(
-            "scribbles are all 0: nothing is marked. Mark pixels with 1, 2, ..., or segment "
-            "without scribbles."
-        )
     pieces = _cut(_dense(areas + 1)[0] - 1, values, strokes)
     graph = _region_graph(pieces, values)
     numbers = np.zeros(len(graph.sizes), dtype=np.int64)
@@ -221,6 +216,17 @@ def _check_features(features: ArrayLike) -> Array:
     return np.ascontiguousarray(values)
 
 
+def check_scribbles(scribbles: ArrayLike, size: tuple[int, ...]) -> Array:
+    """Give strokes as int64; refuse those of another size, and those that mark nothing."""
+    marks = _check_numbers("scribbles", scribbles, size)
+    if not marks.any():
+        raise ValueError(
+            "scribbles are all 0: nothing is marked. Mark pixels with 1, 2, ..., or segment "
+            "without scribbles."
+        )
+    return marks
+
+
 def _check_numbers(name: str, numbers: ArrayLike, size: tuple[int, ...]) -> Array:
     array = np.asarray(numbers)
     if array.dtype.kind not in "iu":
@@ -230,8 +236,8 @@ def _check_numbers(name: str, numbers: ArrayLike, size: tuple[int, ...]) -> Arra
         )
     if array.shape != size:
         raise ValueError(
-            f"{name} have shape {array.shape}, features {size}: they must be of one image. Bring "
-            "them to one size first."
+            f"{name} have shape {array.shape}, the image has {tuple(size)}. Bring them to one size "
+            "first."
         )
     if array.min() < 0:
         raise ValueError(f"{name} hold {array.min()}; they must not be negative.")

@@ -32,6 +32,7 @@ from linkshift.image.regions import (
     mode_regions,
     region_graph,
 )
+from linkshift.image.scribbles import check_scribbles, segment_scribbled
 from linkshift.modes import merge_close
 
 __all__ = ["segment"]
@@ -113,8 +114,8 @@ def segment(
     scribbles : array-like of shape (h, w), of whole numbers, default=None
         Strokes: 0 where there is none, otherwise their number. Pixels of the same number will be
         of one label, connected or not, of different numbers of different ones. Regions then merge
-        by :func:`segment_scribbled`, whose ``bandwidth`` is ``merge_bandwidth``, or its own
-        default.
+        by :func:`segment_scribbled`, whose ``bandwidth`` is ``merge_bandwidth`` (which may be
+        infinite here), or its own default.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. The result does not depend on it.
     random_state : int, RandomState or None
@@ -165,16 +166,18 @@ def segment(
     pixels = read_colours(image)
     h, w = pixels.size
     least = max(h * w // _SHARE, 1) if min_size is None else check_count("min_size", min_size)
+    # Strokes have their say last, and are refused first.
+    strokes = None if scribbles is None else check_scribbles(scribbles, (h, w))
     if method == "mean_shift":
         _refuse(method, n_segments=n_segments, random_state=random_state)
-        radius = _check_merge_bandwidth(merge_bandwidth)
+        radius = _check_merge_bandwidth(merge_bandwidth, strokes is not None)
         if range_bandwidth is None:
-            range_bandwidth = _RANGE_BANDWIDTH if scribbles is None else _SCRIBBLE_RANGE_BANDWIDTH
+            range_bandwidth = _RANGE_BANDWIDTH if strokes is None else _SCRIBBLE_RANGE_BANDWIDTH
         over = _modes_of_pixels(
             image, pixels, spatial_bandwidth, range_bandwidth, features, least, n_jobs, progress
         )
-        if scribbles is not None:
-            return _scribbled(over, scribbles, merge_bandwidth, least)
+        if strokes is not None:
+            return _scribbled(over, strokes, merge_bandwidth, least)
         return _merged_by_means(over, radius, least, connected)
     if method != "kmeans":
         raise ValueError(f'method={method!r} is none of "mean_shift" and "kmeans".')
@@ -187,8 +190,8 @@ def segment(
     over = _parts_of_clusters(image, pixels, n_segments, features, n_jobs, random_state)
     if progress is not None:
         progress(h, h)
-    if scribbles is not None:
-        return _scribbled(over, scribbles, None, least)
+    if strokes is not None:
+        return _scribbled(over, strokes, None, least)
     return _merged_by_clusters(over, least, connected)
 
 
@@ -263,6 +266,8 @@ def _parts_of_clusters(
         ).suggested
     else:
         k = check_count("n_segments", n_segments)
+    if k > h * w:
+        raise ValueError(f"n_segments={k} is more than the {h * w} pixels; take fewer.")
     if (pixels.image == pixels.image[:1, :1])[..., : pixels.n_colours].all():
         k = 1  # where there is nothing to see, places alone would be clustered
     labels = fit_kmeans(values.reshape(h * w, -1), k, n_jobs, random).labels_.reshape(h, w)
@@ -285,12 +290,10 @@ def _merged_by_clusters(over: _OverSegmentation, least: int, connected: bool) ->
 
 
 def _scribbled(
-    over: _OverSegmentation, scribbles: ArrayLike, merge_bandwidth: float | None, least: int
+    over: _OverSegmentation, strokes: Array, merge_bandwidth: float | None, least: int
 ) -> NDArray[np.int32]:
-    from linkshift.image.scribbles import segment_scribbled
-
     given = {} if merge_bandwidth is None else {"bandwidth": float(merge_bandwidth)}
-    return segment_scribbled(over.regions, over.features, scribbles, min_size=least, **given)
+    return segment_scribbled(over.regions, over.features, strokes, min_size=least, **given)
 
 
 def _refuse(method: str, **given: Any) -> None:
@@ -303,11 +306,16 @@ def _refuse(method: str, **given: Any) -> None:
             )
 
 
-def _check_merge_bandwidth(value: object) -> float:
+def _check_merge_bandwidth(value: object, scribbled: bool) -> float:
     if value is None:
         return _MERGE_BANDWIDTH
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"merge_bandwidth must be a number, not {value!r}.")
+    if scribbled and float(value) == math.inf:
+        return math.inf  # no segments but those of the strokes
     if not 0.0 <= float(value) < math.inf:
-        raise ValueError(f"merge_bandwidth={value} must be finite and not negative.")
+        raise ValueError(
+            f"merge_bandwidth={value} must be finite and not negative (with scribbles it may be "
+            "infinite)."
+        )
     return float(value)
