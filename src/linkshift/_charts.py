@@ -1,4 +1,4 @@
-"""How `linkshift.plot` draws charts: the elbow of a curve, a heat map of shares."""
+"""How `linkshift.plot` draws charts: an elbow, a bandwidth path, a heat map of shares."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkshift._drawing import FRAME, INK, PALETTE, frame
+from linkshift._drawing import CANNOT, FRAME, INK, MUST, PALETTE, frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+    from linkshift.path import BandwidthPath, Criterion
 
 # The least cell of a heat map that holds a number, in typographic points.
 _NUMBER_CELL = (22.0, 11.0)
@@ -104,6 +105,97 @@ def finish_elbow(ax: Axes, title: str | None) -> None:
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel("number of clusters", fontsize=9, color="#444444")
     ax.set_ylabel("sum of squared distances", fontsize=9, color="#444444")
+
+
+# --- bandwidth path -----------------------------------------------------------------------------
+
+
+def draw_bandwidth_path(ax: Axes, path: BandwidthPath, by: Criterion, title: str | None) -> None:
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    best = path.best(by)
+    h = path.bandwidths
+    dots: dict[str, Any] = {"marker": "o", "markersize": 3.5, "linewidth": 1.4}
+    panels = _split(ax, (2.0, 1.0, 1.0) if by == "links" else (2.0, 1.0))
+    ax.plot(h, path.n_clusters, color=PALETTE[0], label="clusters", **dots)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    ax.yaxis.set_minor_formatter("")
+    panels[1].plot(h, path.stability, color=PALETTE[3], label="stability", **dots)
+    if by == "links":
+        for name, count, of, colour, style in (
+            ("must-links", path.violated_must, len(path.links.must), MUST, "-"),
+            ("cannot-links", path.violated_cannot, len(path.links.cannot), CANNOT, "--"),
+        ):
+            panels[2].plot(h, count, color=colour, ls=style, label=f"{name} (of {of})", **dots)
+        panels[2].legend(fontsize=8, frameon=False, labelcolor="#444444")
+        panels[2].yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    for panel, name in zip(panels, ("clusters", "stability", "violated links"), strict=False):
+        frame(panel, None)
+        panel.set_xscale("log")
+        panel.set_xlim(*_log_margins(h))
+        panel.axvline(h[best], color=FRAME, linewidth=1.2, linestyle=":", zorder=0, label="_best")
+        panel.tick_params(which="both", color=FRAME, labelcolor="#666666", labelsize=8)
+        panel.tick_params(which="both", labelbottom=panel is panels[-1])
+        panel.set_ylabel(name, fontsize=9, color="#444444")
+        if panel is not ax:
+            panel.set_ylim(bottom=-0.06 * panel.get_ylim()[1])  # dots at nought are whole
+    _write_best(ax, path, best)
+    frame(ax, title)
+    panels[-1].set_xlabel("bandwidth", fontsize=9, color="#444444")
+    panels[-1].xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    panels[-1].xaxis.set_minor_formatter(_some_minor(h))
+
+
+def _split(ax: Axes, heights: tuple[float, ...]) -> list[Axes]:
+    """Divide the place of the axes into panels, the axes on top."""
+    from matplotlib.gridspec import GridSpec
+
+    figure: Any = ax.figure  # or a part of one
+    place = ax.get_subplotspec()
+    if place is None:  # axes put by hand
+        box = ax.get_position()
+        place = GridSpec(1, 1, figure=figure, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1)[
+            0
+        ]
+    parts = place.subgridspec(len(heights), 1, height_ratios=heights, hspace=0.08)
+    ax.set_subplotspec(parts[0])
+    return [ax, *(figure.add_subplot(parts[i], sharex=ax) for i in range(1, len(heights)))]
+
+
+def _write_best(ax: Axes, path: BandwidthPath, best: int) -> None:
+    """Say what the dotted line marks, on the side of it that has more room."""
+    h, count = path.bandwidths, int(path.n_clusters[best])
+    low, high = _log_margins(h)
+    is_right = h[best] > np.sqrt(low * high)
+    ax.annotate(
+        f"{count:,} cluster{'s' if count != 1 else ''} at {h[best]:.3g}",
+        (h[best], 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(-6 if is_right else 6, -12),
+        textcoords="offset points",
+        ha="right" if is_right else "left",
+        fontsize=9,
+        color=INK,
+    )
+
+
+def _log_margins(h: NDArray[np.float64]) -> tuple[float, float]:
+    """Limits of a logarithmic axis around all bandwidths, also around a single one."""
+    margin = max(float(h[-1] / h[0]) ** 0.04, 1.05)
+    return float(h[0] / margin), float(h[-1] * margin)
+
+
+def _some_minor(h: NDArray[np.float64]) -> Any:
+    """Name the ticks 2 and 5 as well where the axis spans less than two decades."""
+    from matplotlib.ticker import FuncFormatter
+
+    def name(value: float, _: int | None = None) -> str:
+        digit = round(value / 10.0 ** np.floor(np.log10(value) + 1e-9))
+        wanted = (2, 5) if h[-1] > 5 * h[0] else (2, 3, 4, 5, 6, 7, 8, 9)
+        return f"{value:g}" if h[-1] < 100 * h[0] and digit in wanted else ""
+
+    return FuncFormatter(name)
 
 
 # --- heat map -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Pictures of clusters, links, modes, shift paths, elbows and what views say on clusters.
+"""Pictures of clusters, links, modes, shift and bandwidth paths, elbows and views.
 
 Needs matplotlib (``pip install "linkshift[plot]"``), which is imported when a picture is drawn.
 Every function draws on the axes that it is given, or on new ones, and returns them.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
     from linkshift.image.kmeans import Elbow
     from linkshift.links import Links
+    from linkshift.path import BandwidthPath
 
 __all__ = [
     "CANNOT",
@@ -28,6 +29,7 @@ __all__ = [
     "MUST",
     "NOISE_GREY",
     "PALETTE",
+    "bandwidth_path",
     "clusters",
     "elbow",
     "paths",
@@ -205,6 +207,49 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
     ax = _drawing.new_axes(ax, (5.2, 3.4))
     _charts.draw_elbow(ax, curve.n_segments, curve.inertia, curve.suggested)
     _charts.finish_elbow(ax, title)
+    return ax
+
+
+def bandwidth_path(
+    path: BandwidthPath, *, ax: Axes | None = None, title: str | None = None
+) -> Axes:
+    """Draw the number of clusters over the bandwidth, above their stability and violated links.
+
+    Bandwidths and numbers of clusters are on logarithmic axes. A dotted line marks the level that
+    `path.best` chooses: by the links if there are any, by stability otherwise. The panel of
+    violated links is left out without links.
+
+    Parameters
+    ----------
+    path : BandwidthPath
+        What `linkshift.path.bandwidth_path` gives.
+    ax : matplotlib Axes or None
+        Where to draw; they become the upper panel and make room for the others below. None makes
+        a figure.
+    title : str or None
+
+    Returns
+    -------
+    matplotlib Axes
+        Those of the number of clusters; the other panels follow in the figure's list of axes.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from linkshift.path import bandwidth_path as make_path
+    >>> ax = bandwidth_path(make_path([[0.0], [1.0], [9.0]], bandwidths=[0.1, 1.0, 9.0]))
+    >>> ax.texts[0].get_text()
+    '2 clusters at 1'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    if not hasattr(path, "violated_cannot"):
+        raise TypeError(
+            "path must be what linkshift.path.bandwidth_path gives, got a " + type(path).__name__
+        )
+    has_links = bool(len(path.links.must) + len(path.links.cannot))
+    ax = _drawing.new_axes(ax, (5.6, 5.2 if has_links else 4.2))
+    _charts.draw_bandwidth_path(ax, path, "links" if has_links else "stability", title)
     return ax
 
 
