@@ -299,7 +299,7 @@ def starts(options: Options) -> Iterator[Row]:
         "as it is": {},
         "random": {"init": "random"},
         "spectral": {"init": "spectral"},
-        "16 partitions": {"n_init": 16},
+        "8 partitions": {"n_init": 8},
         "one random partition": {"init": "random", "n_init": 1},
         "least loss, no consensus": {"consensus": False},
     }
