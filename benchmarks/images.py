@@ -129,10 +129,10 @@ METHODS = {
     ),
     "SLIC": Method(slic, "skimage", {"n_segments": (2, 3, 5, 8), "compactness": (5.0, 20.0, 80.0)}),
     "quickshift": Method(
-        quickshift, "skimage", {"kernel_size": (6, 9), "max_dist": (40, 100), "ratio": (0.5, 1)}
+        quickshift, "skimage", {"kernel_size": (3, 6), "max_dist": (10, 20, 40), "ratio": (0.5, 1)}
     ),
     "OpenCV mean shift": Method(
-        opencv, "cv2", {"sp": (12, 18), "sr": (15, 25, 40), "step": (3.0, 6.0, 9.0)}
+        opencv, "cv2", {"sp": (7, 12), "sr": (15, 25, 40), "step": (3.0, 6.0, 9.0)}
     ),
 }
 

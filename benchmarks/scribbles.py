@@ -6,13 +6,14 @@ import importlib
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.ndimage import binary_dilation, distance_transform_edt
 from sklearn.metrics import adjusted_rand_score
 
-from benchmarks.harness import Array, Options, Row
+from benchmarks.harness import Array, Options, Row, run_parts
 from linkshift import ConstrainedMeanShift, Links, datasets
 from linkshift.image import pixel_features, segment, segmentation_covering
 from linkshift.image.scribbles import segment_scribbled
@@ -27,7 +28,7 @@ LENGTH = 40
 PEOPLE = 1  # of those who have segmented an image
 TRIES = 60  # lines drawn at random, of which the longest counts
 BETA = 5000.0  # of the random walker: of 130 (its default), 1000 and 5000 the best
-ALONE = "CMS of superpixels, no neighbourhood"
+ALONE = "superpixels by constrained mean shift"
 
 Method = Callable[[Array, Array], Array]
 
@@ -37,10 +38,14 @@ def run(options: Options) -> Iterator[Row]:
     if photographs is None:
         yield Row({"strokes": None, "method": f"{NAME}.npz is absent"})
         return
-    names = sorted(photographs)[: options.pick(1, 6, None)]
-    for k in options.pick((3,), (4, 8), (2, 4, 8)):
-        for method, call in methods().items():
-            yield compare(k, method, call, {name: photographs[name] for name in names}, options)
+    chosen = {name: photographs[name] for name in sorted(photographs)[: options.pick(1, 6, None)]}
+
+    def part(method: str, call: Method, options: Options) -> Iterator[Row]:
+        for k in options.pick((3,), (4, 8), (2, 4, 8)):
+            yield compare(k, method, call, chosen, options)
+
+    parts = {method: partial(part, method, call) for method, call in methods().items()}
+    yield from run_parts("LINKSHIFT_SCRIBBLES_PARTS", parts, list(parts), options)
 
 
 def read_photographs() -> dict[str, tuple[Array, Array]] | None:
@@ -55,10 +60,10 @@ def read_photographs() -> dict[str, tuple[Array, Array]] | None:
 def methods() -> dict[str, Method]:
     """Give every way to use strokes, and one that does not."""
     return {
-        "segment, no strokes": lambda image, _: segment(image),
-        "segment, strokes": lambda image, strokes: segment(image, scribbles=strokes),
-        "of superpixels": of_superpixels,
-        "of superpixels, strokes take all": lambda image, strokes: of_superpixels(
+        "segment without strokes": lambda image, _: segment(image),
+        "segment": lambda image, strokes: segment(image, scribbles=strokes),
+        "superpixels": of_superpixels,
+        "superpixels, all taken by strokes": lambda image, strokes: of_superpixels(
             image, strokes, bandwidth=np.inf
         ),
         ALONE: by_shift_alone,
