@@ -4,7 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 
-QUICK = {"n_init": 2, "max_iter": 3, "n_jobs": 1, "random_state": 0}
+QUICK = {"n_init": 4, "max_iter": 3, "n_jobs": 1, "random_state": 0}
 
 
 def reasons(estimator):
