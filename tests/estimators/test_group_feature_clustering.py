@@ -74,8 +74,10 @@ def real(name):
 @pytest.mark.slow
 def test_msrc():
     data = real("mv_msrc_v1")
-    model = GroupFeatureClustering(7, random_state=10).fit(data.views)
-    assert clustering_accuracy(data.y, model.labels_) >= 0.75
+    views = {name: StandardScaler().fit_transform(X) for name, X in data.views.items()}
+    found = [GroupFeatureClustering(7, random_state=s).fit(views).labels_ for s in (10, 11)]
+    # The best rival has 0.74; the mean of ten draws is 0.84, their standard deviation 0.05.
+    assert np.mean([clustering_accuracy(data.y, labels) for labels in found]) >= 0.76
 
 
 @pytest.mark.slow
