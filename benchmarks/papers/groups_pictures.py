@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.papers import groups
 from benchmarks.papers.kernel_pictures import save
 from linkshift import datasets, plot
+from linkshift.estimators.group_feature_clustering import starts_spectral
 from linkshift.metrics import clustering_accuracy
 
 mpl.use("Agg")
@@ -65,7 +66,7 @@ def history(path: Path) -> None:
     model = groups.fitted(draw, 0, n_jobs=None)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.8), sharex=True)
     for i, way in enumerate(model.history_):
-        spectral = i % 4 == 3
+        spectral = starts_spectral(model.init, i)
         style = {"color": plot.PALETTE[1] if spectral else plot.PALETTE[0], "alpha": 0.7}
         label = "from a spectral partition" if spectral else "from a random partition"
         left.plot(1 + np.arange(way.n_iter), way.loss / len(draw.y), **style, label=label)

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from sklearn.metrics import pairwise_distances_argmin_min
 
-__all__ = ["Modes", "basin_labels", "merge_close", "merge_ends", "nearest_labels"]
+from linkshift.profiles import Profile
+
+__all__ = [
+    "Modes",
+    "basin_labels",
+    "merge_close",
+    "merge_ends",
+    "merging_share",
+    "nearest_labels",
+]
 
 Array = NDArray[Any]
 
@@ -28,6 +37,22 @@ class Modes:
 
     centers: Array
     radius: Array
+
+
+def merging_share(profile: Profile) -> float:
+    """Bandwidths within which end points are one mode.
+
+    Examples
+    --------
+    >>> from linkshift.modes import merging_share
+    >>> from linkshift.profiles import Profile
+    >>> merging_share(Profile("flat")), merging_share(Profile("gaussian"))
+    (1.0, 0.5)
+    """
+    # scikit-learn's flat kernel merges modes within a bandwidth. Smooth kernels find their
+    # modes sharply, and two modes of a Gaussian density are at least about two bandwidths
+    # apart: half a bandwidth only gathers starts that stopped short of the same mode.
+    return 1.0 if profile.name == "flat" else 0.5 * min(1.0, profile.squared_reach**0.5)
 
 
 def merge_ends(ends: Array, density: Array, radius: float | Array) -> Modes:

@@ -19,7 +19,7 @@ from sklearn.utils import check_array
 
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
-from linkshift.modes import basin_labels, merge_ends
+from linkshift.modes import basin_labels, merge_ends, merging_share
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.density import build_density
 from linkshift.shift.engine import ascend
@@ -226,10 +226,10 @@ def bandwidth_path(
         Positive and growing; None takes the range above.
     n_bandwidths : int, default=None
         Number of levels in that range, two or more; None takes 20.
-    kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, \
-            default="gaussian"
-        Kernel profile, see :mod:`linkshift.profiles`. Paths of the flat kernel agree less
-        with fits of each level anew, which label rows by the nearest mode.
+    kernel : str or Profile, default="gaussian"
+        Kernel profile: "flat", "epanechnikov", "gaussian" or "truncated_gaussian", see
+        :mod:`linkshift.profiles`. Paths of the flat kernel agree less with fits of each level
+        anew, which label rows by the nearest mode.
     max_iter : int, default=1000
         Largest number of steps at each level.
     tol : float, default=1e-3
@@ -327,7 +327,7 @@ class _Climb(NamedTuple):
         """
         density = build_density(self.rows, float(h), self.profile, sample_weight=self.weight)
         ascent = ascend(density, starts, **self.options)
-        modes = merge_ends(ascent.ends, ascent.total, _merging_share(self.profile) * float(h))
+        modes = merge_ends(ascent.ends, ascent.total, merging_share(self.profile) * float(h))
         labels = basin_labels(ascent.ends, modes).astype(np.int64)
         return _Level(modes.centers, labels, int((~ascent.converged).sum()))
 
@@ -378,11 +378,6 @@ def _spread_modes(centers: Array) -> Array:
     far = np.linalg.norm(centers - centers.mean(axis=0), axis=1)
     picks = np.linspace(0, len(centers) - 1, _TRIAL_STARTS).astype(np.intp)
     return centers[np.argsort(far, kind="stable")[picks]]
-
-
-def _merging_share(profile: Profile) -> float:
-    """Bandwidths within which ends are one mode: the rule of MeanShift."""
-    return 1.0 if profile.name == "flat" else 0.5 * min(1.0, profile.squared_reach**0.5)
 
 
 def _check_links(

@@ -10,9 +10,10 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from linkshift import Links
+from linkshift._numbering import first_come
 from linkshift.datasets import available, load
 from linkshift.estimators import group_feature_clustering as module
-from linkshift.estimators.group_feature_clustering import GroupFeatureClustering, _in_order
+from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.groups.alternation import random_partition, spectral_partition
 from linkshift.groups.boosting import fit_classifiers, held_out_scores, log_loss
 from linkshift.groups.consensus import consensus, loss_weights
@@ -160,7 +161,10 @@ def test_partitions_of_little_loss_count_more(monkeypatch):
 
 
 def test_labels_are_numbered_as_they_appear():
-    np.testing.assert_array_equal(_in_order(np.array([4, 1, 4, 0, 1])), [0, 1, 0, 2, 1])
+    np.testing.assert_array_equal(first_come(np.array([4, 1, 4, 0, 1]), np.int64), [0, 1, 0, 2, 1])
+    X, _ = blobs(n_clusters=4)
+    labels = GroupFeatureClustering(4, **QUICK).fit_predict(X)
+    np.testing.assert_array_equal(labels, first_come(labels, np.int64))
 
 
 def test_one_sample():

@@ -68,7 +68,7 @@ def test_singular_vectors_span_what_eigenvectors_of_the_matrix_do(n_partitions):
     A = co_association(partitions)
     degree = A.sum(axis=1)
     _, vectors = np.linalg.eigh(A / np.sqrt(np.outer(degree, degree)))
-    H = _membership(partitions)
+    H = _membership(partitions, np.full(n_partitions, 1 / n_partitions))
     left = _left_singular(H / np.sqrt(H @ H.sum(axis=0))[:, None], 4)
     expected = vectors[:, -4:] @ vectors[:, -4:].T
     np.testing.assert_allclose(left @ left.T, expected, atol=1e-8)

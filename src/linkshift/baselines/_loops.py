@@ -1,15 +1,29 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Jit loops of k-means under links. They trust their input."""
+"""Jit loops of k-means under links. They trust their input.
+
+``graph`` is a LinkGraph, ``tallies`` are Tallies: they go from hand to hand whole.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, NamedTuple
 
-from linkshift.shift._jit import jit
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.shift._jit import jit, jit_inline
+
+
+class Tallies(NamedTuple):
+    """What the loops know of the rows of component c that have label h."""
+
+    n_rows: NDArray[np.int64]  # [c, h]
+    first: NDArray[Any]  # their sum, [c, h, feature]
+    second: NDArray[Any]  # sum of their squares
 
 
 @jit
-def pck_sweep(X, order, labels, centres, component, edge, weight, edge_start, count):
+def pck_sweep(X, order, labels, centres, graph, count):
     """Assign rows in turn to the cluster that costs least, in place; return how many changed.
 
     ``count[c, h]`` is how many rows of component c have label h.
@@ -18,10 +32,10 @@ def pck_sweep(X, order, labels, centres, component, edge, weight, edge_start, co
     cost = np.empty(k)
     changed = 0
     for i in order:
-        c, old = component[i], labels[i]
+        c, old = graph.component[i], labels[i]
         if old >= 0:
             count[c, old] -= 1
-        pck_costs(X[i], c, centres, edge, weight, edge_start, count, 1.0, cost)
+        pck_costs(X[i], c, centres, graph, count, 1.0, cost)
         best = cheapest(cost, old)
         count[c, best] += 1
         if best != old:
@@ -31,7 +45,7 @@ def pck_sweep(X, order, labels, centres, component, edge, weight, edge_start, co
 
 
 @jit
-def pck_costs(x, c, centres, edge, weight, edge_start, count, share, cost):
+def pck_costs(x, c, centres, graph, count, share, cost):
     """Fill ``cost``: half the squared distance, and ``share`` of the prices of violated links."""
     k, d = centres.shape
     for h in range(k):
@@ -39,8 +53,8 @@ def pck_costs(x, c, centres, edge, weight, edge_start, count, share, cost):
         for f in range(d):
             total += (x[f] - centres[h, f]) ** 2
         cost[h] = 0.5 * total
-    for e in range(edge_start[c], edge_start[c + 1]):
-        o, w = edge[e], share * weight[e]
+    for e in range(graph.edge_start[c], graph.edge_start[c + 1]):
+        o, w = graph.edge[e], share * graph.weight[e]
         # A must-link saves where it holds, a cannot-link costs where it does not.
         here = 0
         for h in range(k):
@@ -50,12 +64,12 @@ def pck_costs(x, c, centres, edge, weight, edge_start, count, share, cost):
 
 
 @jit
-def pck_objective(X, labels, centres, component, edge, weight, edge_start, count):
+def pck_objective(X, labels, centres, graph, count):
     """Sum of half squared distances and of the penalties; each link is met at both its ends."""
     cost = np.empty(centres.shape[0])
     total = 0.0
     for i in range(X.shape[0]):
-        pck_costs(X[i], component[i], centres, edge, weight, edge_start, count, 0.5, cost)
+        pck_costs(X[i], graph.component[i], centres, graph, count, 0.5, cost)
         total += cost[labels[i]]
     return total
 
@@ -71,69 +85,46 @@ def cheapest(cost, old):
 
 
 @jit
-def tally(X, labels, component, count, first, second):
+def tally(X, labels, component, tallies):
     """Count and sum rows and their squares, by component and label, in place."""
-    count[:] = 0
-    first[:] = 0.0
-    second[:] = 0.0
+    tallies.n_rows[:] = 0
+    tallies.first[:] = 0.0
+    tallies.second[:] = 0.0
     for i in range(X.shape[0]):
         if labels[i] >= 0:
-            book(X[i], component[i], labels[i], 1, count, first, second)
+            book(X[i], component[i], labels[i], 1, tallies)
 
 
 @jit
-def book(x, c, h, times, count, first, second):
+def book(x, c, h, times, tallies):
     """Add (1) or take away (-1) a row in the tallies."""
-    count[c, h] += times
+    tallies.n_rows[c, h] += times
     for f in range(x.shape[0]):
-        first[c, h, f] += times * x[f]
-        second[c, h, f] += times * x[f] * x[f]
+        tallies.first[c, h, f] += times * x[f]
+        tallies.second[c, h, f] += times * x[f] * x[f]
+
+
+@jit_inline
+def squares_apart(x, f, o, h, tallies):
+    """Squared differences, summed, of a row and those of component o with label h, in feature f."""
+    apart = tallies.n_rows[o, h] * x[f] * x[f] - 2.0 * x[f] * tallies.first[o, h, f]
+    return max(apart + tallies.second[o, h, f], 0.0)
 
 
 @jit
-def mpck_sweep(
-    X,
-    order,
-    labels,
-    centres,
-    metric,
-    farthest,
-    component,
-    edge,
-    weight,
-    edge_start,
-    count,
-    first,
-    second,
-):
+def mpck_sweep(X, order, labels, centres, metric, farthest, graph, tallies):
     """Assign rows in turn as `pck_sweep` does, under one diagonal metric for each cluster."""
     k = centres.shape[0]
     cost, own = np.empty(k), np.empty(k)
     log_det = np.log(metric).sum(axis=1)
     changed = 0
     for i in order:
-        c, old = component[i], labels[i]
+        c, old = graph.component[i], labels[i]
         if old >= 0:
-            book(X[i], c, old, -1, count, first, second)
-        mpck_costs(
-            X[i],
-            c,
-            centres,
-            metric,
-            log_det,
-            farthest,
-            edge,
-            weight,
-            edge_start,
-            count,
-            first,
-            second,
-            1.0,
-            cost,
-            own,
-        )
+            book(X[i], c, old, -1, tallies)
+        mpck_costs(X[i], c, centres, metric, log_det, farthest, graph, tallies, 1.0, cost, own)
         best = cheapest(cost, old)
-        book(X[i], c, best, 1, count, first, second)
+        book(X[i], c, best, 1, tallies)
         if best != old:
             labels[i] = best
             changed += 1
@@ -141,102 +132,54 @@ def mpck_sweep(
 
 
 @jit
-def mpck_costs(
-    x,
-    c,
-    centres,
-    metric,
-    log_det,
-    farthest,
-    edge,
-    weight,
-    edge_start,
-    count,
-    first,
-    second,
-    share,
-    cost,
-    own,
-):
+def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, share, cost, own):
     """Fill ``cost`` with what each label costs a row; ``own`` is room to work in."""
     k, d = centres.shape
     for h in range(k):
         cost[h] = -log_det[h]
         for f in range(d):
             cost[h] += metric[h, f] * (x[f] - centres[h, f]) ** 2
-    for e in range(edge_start[c], edge_start[c + 1]):
-        o, w = edge[e], share * weight[e]
+    for e in range(graph.edge_start[c], graph.edge_start[c + 1]):
+        o, w = graph.edge[e], share * graph.weight[e]
         whole = 0.0
         for h in range(k):  # squared distances to the rows of o with label h, in h's metric
             own[h] = 0.0
-            if count[o, h] > 0:
+            if tallies.n_rows[o, h] > 0:
                 for f in range(d):
-                    apart = count[o, h] * x[f] * x[f] - 2.0 * x[f] * first[o, h, f]
-                    own[h] += metric[h, f] * max(apart + second[o, h, f], 0.0)
+                    own[h] += metric[h, f] * squares_apart(x, f, o, h, tallies)
             whole += own[h]
         if w < 0:
             for h in range(k):
-                cost[h] -= w * (count[o, h] * farthest[h] - own[h])
+                cost[h] -= w * (tallies.n_rows[o, h] * farthest[h] - own[h])
             continue
         for h in range(k):
             cost[h] += 0.5 * w * (whole - own[h])
         for g in range(k):  # the same rows, in the metric of the label that is tried
-            if count[o, g] == 0:
+            if tallies.n_rows[o, g] == 0:
                 continue
             for f in range(d):
-                apart = count[o, g] * x[f] * x[f] - 2.0 * x[f] * first[o, g, f]
-                apart = max(apart + second[o, g, f], 0.0)
+                apart = squares_apart(x, f, o, g, tallies)
                 for h in range(k):
                     if h != g:
                         cost[h] += 0.5 * w * metric[h, f] * apart
 
 
 @jit
-def mpck_objective(
-    X,
-    labels,
-    centres,
-    metric,
-    farthest,
-    component,
-    edge,
-    weight,
-    edge_start,
-    count,
-    first,
-    second,
-):
+def mpck_objective(X, labels, centres, metric, farthest, graph, tallies):
     """Bilenko's objective; each link is met at both its ends."""
     k = centres.shape[0]
     cost, own = np.empty(k), np.empty(k)
     log_det = np.log(metric).sum(axis=1)
     total = 0.0
     for i in range(X.shape[0]):
-        mpck_costs(
-            X[i],
-            component[i],
-            centres,
-            metric,
-            log_det,
-            farthest,
-            edge,
-            weight,
-            edge_start,
-            count,
-            first,
-            second,
-            0.5,
-            cost,
-            own,
-        )
+        c = graph.component[i]
+        mpck_costs(X[i], c, centres, metric, log_det, farthest, graph, tallies, 0.5, cost, own)
         total += cost[labels[i]]
     return total
 
 
 @jit
-def mpck_scatter(
-    X, labels, centres, span, component, edge, weight, edge_start, count, first, second
-):
+def mpck_scatter(X, labels, centres, span, graph, tallies):
     """Each cluster's scatter by feature: rows about their centre, and what links add.
 
     ``span[h]`` is the squared difference, by feature, of the two rows farthest apart for h.
@@ -244,21 +187,20 @@ def mpck_scatter(
     k, d = centres.shape
     scatter = np.zeros((k, d))
     for i in range(X.shape[0]):
-        h, c = labels[i], component[i]
+        h, c = labels[i], graph.component[i]
         for f in range(d):
             scatter[h, f] += (X[i, f] - centres[h, f]) ** 2
-        for e in range(edge_start[c], edge_start[c + 1]):
-            o, w = edge[e], 0.5 * weight[e]
+        for e in range(graph.edge_start[c], graph.edge_start[c + 1]):
+            o, w = graph.edge[e], 0.5 * graph.weight[e]
             for g in range(k):
-                if count[o, g] == 0 or (w > 0) == (g == h):
+                if tallies.n_rows[o, g] == 0 or (w > 0) == (g == h):
                     continue
                 for f in range(d):
-                    apart = count[o, g] * X[i, f] * X[i, f] - 2.0 * X[i, f] * first[o, g, f]
-                    apart = max(apart + second[o, g, f], 0.0)
+                    apart = squares_apart(X[i], f, o, g, tallies)
                     if w > 0:
                         scatter[h, f] += w * apart
                     else:
-                        scatter[h, f] -= w * (count[o, g] * span[h, f] - apart)
+                        scatter[h, f] -= w * (tallies.n_rows[o, g] * span[h, f] - apart)
     return scatter
 
 

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from linkshift.baselines._estimator import LinkedKMeans, Run, means
 from linkshift.baselines._link_graph import LinkGraph
 from linkshift.baselines._loops import (
+    Tallies,
     farthest_pair,
     mpck_objective,
     mpck_scatter,
@@ -83,7 +84,7 @@ class MPCKMeans(LinkedKMeans):
         Which links hold.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     See Also
@@ -157,27 +158,27 @@ class MPCKMeans(LinkedKMeans):
         objectives: list[float] = []
         changed = n
         while changed and len(objectives) < self.max_iter:
-            tally(X, labels, graph.component, *tallies)  # afresh: differences lose digits
+            tally(X, labels, graph.component, tallies)  # afresh: differences lose digits
             reach = (span * metric).sum(axis=1)
             order = random.permutation(n)
-            changed = mpck_sweep(X, order, labels, centres, metric, reach, *graph, *tallies)
+            changed = mpck_sweep(X, order, labels, centres, metric, reach, graph, tallies)
             centres = means(X, labels, centres)
-            tally(X, labels, graph.component, *tallies)
-            before = mpck_objective(X, labels, centres, metric, reach, *graph, *tallies)
-            scatter = mpck_scatter(X, labels, centres, span, *graph, *tallies)
+            tally(X, labels, graph.component, tallies)
+            before = mpck_objective(X, labels, centres, metric, reach, graph, tallies)
+            scatter = mpck_scatter(X, labels, centres, span, graph, tallies)
             tried = _metrics(scatter, labels, least, metric, shared=self.metric == "single")
             tried_span = _spans(X, tried)
             reach = (tried_span * tried).sum(axis=1)
-            after = mpck_objective(X, labels, centres, tried, reach, *graph, *tallies)
+            after = mpck_objective(X, labels, centres, tried, reach, graph, tallies)
             if after <= before:
                 metric, span = tried, tried_span
             objectives.append(min(before, after))
         return Run(labels, centres, metric, np.array(objectives), len(objectives))
 
 
-def _empty_tallies(n_components: int, k: int, d: int) -> tuple[Array, Array, Array]:
+def _empty_tallies(n_components: int, k: int, d: int) -> Tallies:
     shape = (n_components, k)
-    return np.zeros(shape, dtype=np.int64), np.zeros((*shape, d)), np.zeros((*shape, d))
+    return Tallies(np.zeros(shape, dtype=np.int64), np.zeros((*shape, d)), np.zeros((*shape, d)))
 
 
 def _least_variance(X: Array) -> Array:

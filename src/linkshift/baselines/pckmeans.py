@@ -64,7 +64,7 @@ class PCKMeans(LinkedKMeans):
         Which links hold.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     See Also
@@ -121,8 +121,8 @@ class PCKMeans(LinkedKMeans):
         objectives: list[float] = []
         changed = n
         while changed and len(objectives) < self.max_iter:
-            changed = pck_sweep(X, random.permutation(n), labels, centres, *graph, count)
+            changed = pck_sweep(X, random.permutation(n), labels, centres, graph, count)
             centres = means(X, labels, centres)
-            objectives.append(pck_objective(X, labels, centres, *graph, count))
+            objectives.append(pck_objective(X, labels, centres, graph, count))
         metric = np.ones_like(centres)
         return Run(labels, centres, metric, np.array(objectives), len(objectives))

@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._numbering import first_come
 from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
 from linkshift.groups.alternation import (
     Alternation,
@@ -29,7 +30,7 @@ from linkshift.links import ConflictError, Links
 from linkshift.metrics import link_satisfaction
 from linkshift.shift.engine import first_of_equal_rows
 
-__all__ = ["GroupFeatureClustering"]
+__all__ = ["GroupFeatureClustering", "starts_spectral"]
 
 Array = NDArray[Any]
 
@@ -106,7 +107,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters; less than ``n_clusters`` only where ``size_bounds`` lets clusters be
         empty.
-    view_importances_ : ndarray of shape (n_clusters_, n_views)
+    view_importances_ : ndarray of shape (`n_clusters_`, n_views)
         What each view has to say on each cluster; rows sum to one.
     view_names_ : tuple of str
         Names of the views.
@@ -119,13 +120,15 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         The objective, for the final labels and held-out scores.
     size_bounds_ : (int, int) or None
         Size bounds that were used.
+    links_ : Links
+        The links, those of partial labels included.
     link_report_ : LinkReport
         Which of the links hold, those of ``partial_labels`` included.
     n_iter_ : int
         Iterations made from the partition that needed most.
     n_features_in_ : int
         Number of columns seen in ``fit`` (for one table only).
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     See Also
@@ -276,10 +279,10 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         starts = [self._start(given, i, seed) for i, seed in enumerate(seeds[3:])]
         self.history_ = self._alternate(starts, given)
         self.n_iter_ = max(way.n_iter for way in self.history_)
-        labels = self._join(given, int(seeds[0]))
-        self.labels_ = _in_order(labels)
+        self.labels_ = first_come(self._join(given, int(seeds[0])), np.int64)
         self.n_clusters_ = int(self.labels_.max()) + 1
         self._judge(int(seeds[1]), int(seeds[2]))
+        self.links_ = given
         self.link_report_ = link_satisfaction(self.labels_, given)
         return self
 
@@ -321,7 +324,7 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
             "random_state": random,
         }
         try:
-            if self.init == "spectral" or (self.init == "both" and i % _EVERY == _EVERY - 1):
+            if starts_spectral(self.init, i):
                 labels = spectral_partition(self._bank, self.n_clusters, **options)
             else:
                 labels = random_partition(self._bank.n_samples, self.n_clusters, **options)
@@ -437,6 +440,18 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         return labels
 
 
+def starts_spectral(init: Literal["both", "random", "spectral"], i: int) -> bool:
+    """Tell whether partition i to begin with is a spectral one.
+
+    Examples
+    --------
+    >>> from linkshift.estimators.group_feature_clustering import starts_spectral
+    >>> [starts_spectral("both", i) for i in range(5)]
+    [False, False, False, True, False]
+    """
+    return init == "spectral" or (init == "both" and i % _EVERY == _EVERY - 1)
+
+
 def _is_several(X: Any) -> bool:
     """Whether X holds a table for each view; a list of rows is one table."""
     if isinstance(X, Mapping):
@@ -481,9 +496,3 @@ def _first_equal(known: list[Array], new: list[Array]) -> NDArray[np.intp]:
     ]
     found = first_of_equal_rows(np.column_stack(first).astype(np.float64))[n:]
     return np.where(found < n, found, -1)
-
-
-def _in_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give clusters numbers in the order in which they appear."""
-    _, at, number = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(at))[number].astype(np.int64)

@@ -68,7 +68,7 @@ def co_association(partitions: ArrayLike, weights: ArrayLike | None = None) -> A
            [0.75, 1.  , 0.5 ],
            [0.25, 0.5 , 1.  ]])
     """
-    member = _membership(partitions, weights)
+    member = _membership(partitions, _shares(partitions, weights))
     return np.asarray(member @ member.T)
 
 
@@ -94,7 +94,11 @@ def mean_association(
            [0.75 , 0.5  ],
            [0.375, 0.   ]])
     """
-    member = _membership(partitions, weights)
+    member = _membership(partitions, _shares(partitions, weights))
+    return _mean_association(member, labels, n_clusters)
+
+
+def _mean_association(member: Array, labels: ArrayLike, n_clusters: int) -> Array:
     cluster = (np.asarray(labels)[:, None] == np.arange(n_clusters)).astype(np.float64)
     sums = member @ (member.T @ cluster) - cluster
     others = cluster.sum(axis=0) - cluster
@@ -132,8 +136,8 @@ def spectral_labels(
     >>> labels[0] == labels[1] != labels[2] == labels[3]
     np.True_
     """
-    factor = _membership(partitions, weights)
-    return spectral_clusters(factor, n_clusters, random_state=random_state)[0]
+    member = _membership(partitions, _shares(partitions, weights))
+    return spectral_clusters(member, n_clusters, random_state=random_state)[0]
 
 
 def consensus(
@@ -178,10 +182,11 @@ def consensus(
     (np.True_, np.True_)
     """
     random = check_random_state(random_state)
-    rough = spectral_labels(partitions, n_clusters, weights=weights, random_state=random)
-    w = _checked_weights(partitions, weights)
+    w = _shares(partitions, weights)
+    member = _membership(partitions, w)
+    rough = spectral_clusters(member, n_clusters, random_state=random)[0]
     count = 1.0 / float((w**2).sum())
-    share = count * mean_association(partitions, rough, n_clusters, weights) + 1.0 / n_clusters
+    share = count * _mean_association(member, rough, n_clusters) + 1.0 / n_clusters
     costs = -np.log(share / (count + 1.0))
     return assign(costs, size_bounds=size_bounds, links=links).labels
 
@@ -230,8 +235,8 @@ def loss_weights(loss: ArrayLike) -> Array:
     return np.asarray(np.exp(power * logs))
 
 
-def _checked_weights(partitions: ArrayLike, weights: ArrayLike | None) -> Array:
-    """Weights that sum to one."""
+def _shares(partitions: ArrayLike, weights: ArrayLike | None) -> Array:
+    """Check the weights, and divide them by their sum."""
     count = np.asarray(partitions).shape[0]
     w = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
     if w.shape != (count,):
@@ -244,15 +249,11 @@ def _checked_weights(partitions: ArrayLike, weights: ArrayLike | None) -> Array:
     return np.asarray(w / w.sum())
 
 
-def _membership(partitions: ArrayLike, weights: ArrayLike | None = None) -> Array:
+def _membership(partitions: ArrayLike, shares: Array) -> Array:
     """H: which clusters of which partitions a sample is in, without empty ones."""
     columns = [
-        np.sqrt(weight) * (labels[:, None] == np.unique(labels))
-        for labels, weight in zip(
-            np.asarray(partitions, dtype=np.int64),
-            _checked_weights(partitions, weights),
-            strict=True,
-        )
-        if weight > 0.0
+        np.sqrt(share) * (labels[:, None] == np.unique(labels))
+        for labels, share in zip(np.asarray(partitions, dtype=np.int64), shares, strict=True)
+        if share > 0.0
     ]
     return np.concatenate(columns, axis=1)

@@ -20,11 +20,12 @@ from linkshift.image._region_loops import (
     join_most_similar,
 )
 from linkshift.image.filtering import ImageModes
+from linkshift.image.kmeans import check_count
 
 __all__ = [
     "RegionGraph",
     "connected_regions",
-    "first_come",
+    "least_size",
     "merge_similar",
     "merge_small",
     "mode_regions",
@@ -36,6 +37,7 @@ Regions = NDArray[np.int32]
 
 _LEVELS = 12
 _FACTOR = 2.0**0.5
+_SHARE = 300  # the least region is this part of the image
 
 
 @dataclass(frozen=True)
@@ -216,14 +218,16 @@ def merge_small(graph: RegionGraph, min_size: int) -> tuple[RegionGraph, NDArray
     return _rounds(graph, into, -1.0, min_size)
 
 
-def first_come(groups: Array) -> NDArray[np.int32]:
-    """Give groups numbers from 0, in the order in which they first appear."""
-    flat = groups.ravel()
-    first = np.full(int(flat.max()) + 1, flat.size)
-    first[flat[::-1]] = np.arange(flat.size - 1, -1, -1)
-    rank = np.empty(len(first), dtype=np.int32)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=np.int32)
-    return rank[groups]
+def least_size(min_size: int | None, n_pixels: int) -> int:
+    """Pixels that a region has at least; None takes a three-hundredth of the image.
+
+    Examples
+    --------
+    >>> from linkshift.image.regions import least_size
+    >>> least_size(None, 154401), least_size(None, 99), least_size(20, 99)
+    (514, 1, 20)
+    """
+    return max(n_pixels // _SHARE, 1) if min_size is None else check_count("min_size", min_size)
 
 
 def _rounds(

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkshift._numbering import first_come
 from linkshift.image._region_loops import add_up
 from linkshift.image._scribble_loops import flood, mean_step, merge_regions
-from linkshift.image.kmeans import check_count
-from linkshift.image.regions import first_come
+from linkshift.image.regions import least_size
 
 __all__ = ["check_scribbles", "segment_scribbled"]
 
@@ -19,7 +19,6 @@ Array = NDArray[Any]
 
 _BANDWIDTH = 16.0
 _PLACE = 10.0  # distance of the ends of the longer side, in units of the features
-_SHARE = 300  # the least segment is this part of the image
 _CONTRAST = 0.25  # share of the contrast along the border in the distance of two regions
 _BORDER = 0.25  # power of the shape of their border
 
@@ -116,7 +115,7 @@ def segment_scribbled(
     areas = _check_numbers("regions", regions, size)
     marks = check_scribbles(scribbles, size)
     limit = _check_bandwidth(bandwidth)
-    least = max(marks.size // _SHARE, 1) if min_size is None else check_count("min_size", min_size)
+    least = least_size(min_size, marks.size)
     strokes, n_strokes = _dense(marks)
     pieces = _cut(_dense(areas + 1)[0] - 1, values, strokes)
     graph = _region_graph(pieces, values)
@@ -131,7 +130,7 @@ def segment_scribbled(
     first = np.zeros(n_strokes + 1, dtype=np.int64)
     first[numbers[into]] = into
     into = np.where(numbers[into] > 0, first[numbers[into]], into)
-    return first_come(into[pieces])
+    return first_come(into[pieces], np.int32)
 
 
 def _cut(regions: Array, values: Array, strokes: Array) -> Array:

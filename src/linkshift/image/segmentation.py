@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from linkshift._numbering import first_come
 from linkshift.image._pixels import Pixels
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
 from linkshift.image.filtering import ImageModes, mean_shift_modes
@@ -26,7 +27,7 @@ from linkshift.image.regions import (
     RegionGraph,
     Regions,
     connected_regions,
-    first_come,
+    least_size,
     merge_similar,
     merge_small,
     mode_regions,
@@ -47,7 +48,6 @@ _SCRIBBLE_RANGE_BANDWIDTH = 2.5  # strokes want smaller regions to choose from
 _MERGE_BANDWIDTH = 10.0
 _SPECK = 50  # pixels; smaller regions are taken for noise before means are compared
 _MOST_SUGGESTED = 12  # clusters of k-means
-_SHARE = 300  # the least region is this part of the image
 
 
 def segment(
@@ -165,7 +165,7 @@ def segment(
         )
     pixels = read_colours(image)
     h, w = pixels.size
-    least = max(h * w // _SHARE, 1) if min_size is None else check_count("min_size", min_size)
+    least = least_size(min_size, h * w)
     # Strokes have their say last, and are refused first.
     strokes = None if scribbles is None else check_scribbles(scribbles, (h, w))
     if method == "mean_shift":
@@ -242,7 +242,7 @@ def _merged_by_means(
     graph, last = merge_small(graph, least)
     into = last[into]
     if not connected:
-        into = first_come(merge_close(graph.means, radius))[into]
+        into = first_come(merge_close(graph.means, radius), np.int32)[into]
     return into[over.regions]
 
 
@@ -286,7 +286,7 @@ def _merged_by_clusters(over: _OverSegmentation, least: int, connected: bool) ->
     cluster_of[into[order]] = over.clusters[order]
     if connected:
         return connected_regions(cluster_of[into][over.regions])
-    return first_come(cluster_of)[into][over.regions]
+    return first_come(cluster_of, np.int32)[into][over.regions]
 
 
 def _scribbled(

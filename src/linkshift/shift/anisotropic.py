@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from linkshift._numbering import first_come
 from linkshift.shift import _anisotropic_loops as _loops
 from linkshift.shift._anisotropic_density import (
     AnisotropicDensity,
@@ -505,10 +506,9 @@ def merge(
     order = np.lexsort((*ends.T[::-1], total))[::-1]
     _, first, same = np.unique(ends[order], axis=0, return_index=True, return_inverse=True)
     # Distinct ends, the densest first, and which of them each row is.
-    ranked = np.argsort(first)
-    distinct = ends[order[first[ranked]]]
+    distinct = ends[order[np.sort(first)]]
     place = np.empty(order.size, dtype=np.intp)
-    place[order] = np.argsort(ranked)[same.reshape(-1)]
+    place[order] = first_come(same.reshape(-1), np.intp)
 
     forms = density.forms
     lifted = forms.lift(forms.to_working(distinct))

@@ -1,0 +1,43 @@
+"""Files are written beside their target and renamed: there is never half a file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["replacing"]
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path to write to; it takes the target's place only when all went well.
+
+    The temporary file is hidden, beside the target, and gone if anything is raised, Ctrl-C
+    included. What was written is on the disk before the target is replaced. Of a symbolic link
+    the link itself is replaced: the file that it leads to stays as it was.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from linkshift._files import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = Path(folder) / "labels.txt"
+    ...     with replacing(target) as temporary:
+    ...         _ = temporary.write_text("0 1 1")
+    ...     target.read_text(), len(list(Path(folder).iterdir()))
+    ('0 1 1', 1)
+    """
+    target = Path(path)
+    # The suffix stays last: NumPy and matplotlib go by it.
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.tmp{target.suffix}")
+    try:
+        yield temporary
+        with temporary.open("r+b") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
