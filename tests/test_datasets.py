@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 from linkshift import datasets
-from linkshift.datasets import available, load, make_circles, make_lines, make_moons
+from linkshift.datasets import (
+    MADE,
+    available,
+    load,
+    make,
+    make_circles,
+    make_lines,
+    make_moons,
+    make_shapes,
+)
 
-GENERATORS = [make_moons, make_lines, make_circles]
+GENERATORS = [make_moons, make_lines, make_circles, make_shapes]
 
 
 @pytest.mark.parametrize("make", GENERATORS)
@@ -104,9 +113,33 @@ def test_circle_outliers_fill_their_square():
     np.testing.assert_allclose(outliers.std(axis=0), 11 / 12**0.5, rtol=0.05)
 
 
+def test_shapes_are_two_moons_and_three_blobs():
+    X, y = make_shapes(16_000, random_state=0)
+    np.testing.assert_array_equal(np.bincount(y), [4000, 4000, 6000, 1000, 1000])
+    moon = y < 2
+    centre = np.array([[0.0, 0.0], [1.0, 0.5]])[y[moon]]
+    off = np.linalg.norm(X[moon] - centre, axis=1) - 1.0
+    assert off.std() == pytest.approx(0.06, rel=0.06)
+    for blob, centre, spread in (
+        (2, (3.5, 0.3), (0.45, 0.4)),
+        (3, (2.45, 1.0), (0.09, 0.09)),
+        (4, (2.4, -0.5), (0.09, 0.09)),
+    ):
+        points = X[y == blob]
+        # Five deviations of a mean, and of a spread.
+        within = 5 * np.array(spread) / len(points) ** 0.5
+        assert (np.abs(points.mean(axis=0) - centre) < within).all()
+        np.testing.assert_allclose(points.std(axis=0), spread, rtol=0.12)
+    for n in range(5, 40):
+        X, y = make_shapes(n, random_state=0)
+        assert len(X) == len(y) == n
+        assert set(y) == set(range(5))
+
+
 @pytest.mark.parametrize(
     ("make", "wrong"),
     [
+        (make_shapes, {"n_samples": 4}),
         (make_moons, {"noise": -1}),
         (make_lines, {"n_per_line": 0}),
         (make_lines, {"noise": -0.1}),
@@ -121,6 +154,56 @@ def test_circle_outliers_fill_their_square():
 def test_generators_name_the_wrong_argument(make, wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         make(**wrong)
+
+
+# --- by name ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(MADE))
+def test_made_by_name_is_made_by_its_function(name):
+    function = {"moons": make_moons, "lines": make_lines, "circles": make_circles}
+    X, y = function.get(name, make_shapes)(random_state=7)
+    data = make(name, random_state=7)
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+    assert len(X) == MADE[name].n_samples
+    assert X.shape[1] == MADE[name].n_features
+    assert data.target_names == MADE[name].class_names
+    np.testing.assert_array_equal(np.unique(y[y >= 0]), np.arange(len(data.target_names)))
+    np.testing.assert_array_equal(data.classes, np.arange(len(data.target_names)))
+
+
+@pytest.mark.parametrize("name", sorted(MADE))
+def test_made_in_any_size_has_every_class(name):
+    n_classes = len(MADE[name].class_names)
+    for n in (n_classes, n_classes + 1, 20, 101):
+        data = make(name, n, random_state=0)
+        assert data.X.shape == (n, 2)
+        assert set(range(n_classes)) <= set(data.y.tolist())
+        sizes = np.bincount(data.y[data.y >= 0])
+        if name in ("lines", "circles"):
+            assert np.ptp(sizes) <= 1
+
+
+def test_made_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match="no made data set is called 'mons'; there are moons"):
+        make("mons")
+    with pytest.raises(ValueError, match="n_samples=5 is too few: 'lines' has 6 classes"):
+        make("lines", 5)
+    with pytest.raises(TypeError, match=r"whole number, got 7\.5"):
+        make("lines", 7.5)
+
+
+def test_take_keeps_rows_together(tmp_path):
+    views = {"X_view1": np.arange(4.0)[:, None], "X_view2": np.arange(8.0).reshape(4, 2)}
+    save(tmp_path, "mv_msrc_v1", y=[5, 5, 8, 8], light=[0, 1, 2, 3], note=["one"], **views)
+    part = load("mv_msrc_v1", folder=tmp_path).take([3, 0])
+    np.testing.assert_array_equal(part.X, [[3, 6, 7], [0, 0, 1]])
+    np.testing.assert_array_equal(part.views["view2"], [[6, 7], [0, 1]])
+    np.testing.assert_array_equal(part.y, [1, 0])
+    np.testing.assert_array_equal(part.extras["light"], [3, 0])
+    np.testing.assert_array_equal(part.extras["note"], ["one"])
+    np.testing.assert_array_equal(part.classes, [5, 8])
 
 
 # --- loaders ------------------------------------------------------------------------------------
@@ -146,8 +229,12 @@ def test_real_file_has_dense_labels_and_float_features(name):
         assert len(data.target_names) == len(data.classes)
     if data.views is not None:
         np.testing.assert_array_equal(data.X, np.hstack(list(data.views.values())))
-    shape = datasets.REGISTRY[name].arrays
-    assert f"({len(data.X)}," in shape, "the registry's layout and the file disagree"
+    source = datasets.REGISTRY[name]
+    views = [data.X] if data.views is None else list(data.views.values())
+    told = (source.n_samples, source.n_features, source.widths, source.n_classes)
+    widths = tuple(view.shape[1] for view in views)
+    assert told == (*data.X.shape, widths, len(data.classes)), "the registry and the file disagree"
+    assert f"({len(data.X)}," in source.arrays
     assert data.source
 
 
@@ -281,6 +368,14 @@ def test_wrong_layout_is_refused(tmp_path):
         load("uci_wine", folder=tmp_path)
     save(tmp_path, "uci_wine", X=np.ones((3, 2)), y=[0, 1])
     with pytest.raises(ValueError, match="3 rows of X but 2 labels"):
+        load("uci_wine", folder=tmp_path)
+
+
+def test_damaged_file_is_refused(tmp_path):
+    save(tmp_path, "uci_wine", X=np.ones((3, 2)), y=[0, 1, 1])
+    path = tmp_path / "uci_wine.npz"
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(ValueError, match=r"uci_wine\.npz is not a whole npz file"):
         load("uci_wine", folder=tmp_path)
 
 

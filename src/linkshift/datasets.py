@@ -1,241 +1,54 @@
-"""Data to try things on: three generators, and loaders of named public sets.
+"""Data to try things on: sets that are made, and loaders of named public sets.
 
-The generators need nothing. The public sets are not ours and are not shipped: `load` reads them
-from a folder of ``<name>.npz`` files named by the environment variable ``LINKSHIFT_DATA``.
+What is made needs nothing: by its function, or by its name with `make`. The public sets are not
+ours and are not shipped: `load` reads them from a folder of ``<name>.npz`` files named by the
+environment variable ``LINKSHIFT_DATA``.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import zipfile
+from dataclasses import dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
-import sklearn.datasets
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike, NDArray
 
-from linkshift._data_sources import REGISTRY, DataSource
+from linkshift._data_sources import REGISTRY, DataSource, TableSource
+from linkshift._made_data import (
+    MADE,
+    Labels,
+    MadeSet,
+    Seed,
+    make_circles,
+    make_lines,
+    make_moons,
+    make_shapes,
+)
 
 __all__ = [
+    "MADE",
     "REGISTRY",
     "AnnotatedImage",
     "DataSource",
     "Dataset",
+    "MadeSet",
+    "TableSource",
     "available",
     "load",
     "load_images",
+    "make",
     "make_circles",
     "make_lines",
     "make_moons",
+    "make_shapes",
+    "paths",
 ]
 
-Points = NDArray[np.float64]
-Labels = NDArray[np.int64]
-Seed = int | np.random.RandomState | None
-
 FOLDER_VARIABLE = "LINKSHIFT_DATA"
-
-
-# --- generators ---------------------------------------------------------------------------------
-
-
-def make_moons(
-    n_samples: int = 500, *, noise: float = 0.05, random_state: Seed = None
-) -> tuple[Points, Labels]:
-    """Two interleaved half circles, by default as in the constrained mean shift paper.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of points, half of them on each moon.
-    noise : float
-        Standard deviation of the normal noise added to both coordinates.
-    random_state : int, RandomState or None
-        Seed of the noise and of the order of the points.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 2)
-    y : ndarray of shape (n_samples,)
-        0 for the upper moon, 1 for the lower.
-
-    Notes
-    -----
-    The points are scikit-learn's; the paper also scales each feature to [0, 1], which is left to
-    the caller.
-
-    References
-    ----------
-    M. Schier, C. Reinders, B. Rosenhahn, "Constrained Mean Shift Clustering", SDM 2022.
-
-    Examples
-    --------
-    >>> X, y = make_moons(random_state=0)
-    >>> X.shape, [int(n) for n in np.bincount(y)]
-    ((500, 2), [250, 250])
-    """
-    _require(noise >= 0, f"noise must be at least 0, got {noise!r}")
-    X, y = sklearn.datasets.make_moons(n_samples, noise=noise, random_state=random_state)
-    return X.astype(np.float64, copy=False), y.astype(np.int64, copy=False)
-
-
-def make_lines(
-    n_per_line: int = 40,
-    *,
-    gap: float = 2.0,
-    length: float = 5.0,
-    start: float = 2.0,
-    noise: float = 0.1,
-    random_state: Seed = None,
-) -> tuple[Points, Labels]:
-    r"""Six noisy lines in three orientations, two parallel lines for each.
-
-    Three arms leave the origin in the directions
-    :math:`d_o = (\cos \frac{2 \pi o}{3}, \sin \frac{2 \pi o}{3})`, with normals :math:`n_o`.
-    Arm :math:`o` has two lines, :math:`s = \pm 1`:
-
-    .. math:: x = t\,d_o + s\,\tfrac{\text{gap}}{2}\,n_o + \varepsilon, \quad
-        t \sim U(\text{start}, \text{start} + \text{length}), \quad
-        \varepsilon \sim N(0, \text{noise}^2 I).
-
-    Points of one line are far apart and points of two lines can be close, so that plain mean shift
-    cuts the lines to pieces. One must-link on a line of each orientation tells what to ignore.
-
-    Parameters
-    ----------
-    n_per_line : int
-        Points on each line; the paper has 240 points in all.
-    gap : float
-        Distance between the two lines of one orientation.
-    length : float
-        Length of each line.
-    start : float
-        Distance of the arms' near end from the origin.
-    noise : float
-        Standard deviation of the normal noise added to both coordinates.
-    random_state : int, RandomState or None
-        Seed of the positions and of the noise.
-
-    Returns
-    -------
-    X : ndarray of shape (6 * n_per_line, 2)
-        Line after line; the rows of a line run from its near end to its far end.
-    y : ndarray of shape (6 * n_per_line,)
-        0 to 5; lines 2o and 2o + 1 are the two of orientation o.
-
-    Notes
-    -----
-    The paper gives the number of points, lines and orientations and the noise, not the coordinates.
-    In this layout the published result comes out (six lines from three links, one for each
-    orientation, at kernel width 5 and k = 20) when the bandwidths are weighted as in d = 2
-    dimensions; with lines that cross at the origin it does not. The mean pairwise distance is
-    about 6, where the paper has about 5.
-
-    References
-    ----------
-    O. Tuzel, F. Porikli, P. Meer, "Kernel Methods for Weakly Supervised Mean Shift Clustering",
-    ICCV 2009, section 6.1 and figure 3.
-
-    Examples
-    --------
-    >>> X, y = make_lines(random_state=0)
-    >>> X.shape, [int(n) for n in np.bincount(y)]
-    ((240, 2), [40, 40, 40, 40, 40, 40])
-    """
-    _require(n_per_line >= 1, f"n_per_line must be at least 1, got {n_per_line!r}")
-    _require(noise >= 0, f"noise must be at least 0, got {noise!r}")
-    _require(length > 0, f"length must be above 0, got {length!r}")
-    random = check_random_state(random_state)
-    lines = []
-    for angle in 2.0 * np.pi * np.arange(3) / 3.0:
-        direction = np.array([np.cos(angle), np.sin(angle)])
-        normal = np.array([-direction[1], direction[0]])
-        for side in (-0.5, 0.5):
-            along = start + length * np.sort(random.uniform(size=n_per_line))
-            lines.append(along[:, None] * direction + side * gap * normal)
-    X = np.vstack(lines)
-    X += noise * random.standard_normal(X.shape)
-    return X, np.repeat(np.arange(6, dtype=np.int64), n_per_line)
-
-
-def make_circles(
-    n_per_circle: int = 40,
-    *,
-    radii: Sequence[float] = (1.0, 2.0, 3.0, 4.0, 5.0),
-    noise: float = 0.1,
-    n_outliers: int = 80,
-    random_state: Seed = None,
-) -> tuple[Points, Labels]:
-    r"""Concentric noisy circles among outliers, labelled -1.
-
-    .. math:: x = r_c\,(\cos a, \sin a) + \varepsilon, \quad a \sim U(0, 2 \pi), \quad
-        \varepsilon \sim N(0, \text{noise}^2 I).
-
-    The outliers are uniform on a square a tenth wider than the largest circle.
-
-    Parameters
-    ----------
-    n_per_circle : int
-        Points on each circle; the paper has 200 points on five circles.
-    radii : sequence of float
-        One radius for each circle.
-    noise : float
-        Standard deviation of the normal noise added to both coordinates.
-    n_outliers : int
-        Number of points that belong to no circle.
-    random_state : int, RandomState or None
-        Seed of the angles, the noise and the outliers.
-
-    Returns
-    -------
-    X : ndarray of shape (n_per_circle * len(radii) + n_outliers, 2)
-        Circle after circle, each counter-clockwise, then the outliers.
-    y : ndarray of shape (n_per_circle * len(radii) + n_outliers,)
-        Position of the circle in `radii`; -1 for outliers.
-
-    Notes
-    -----
-    The paper does not print the radii nor where the outliers fall; 1 to 5 and the square are ours.
-
-    References
-    ----------
-    O. Tuzel, F. Porikli, P. Meer, "Kernel Methods for Weakly Supervised Mean Shift Clustering",
-    ICCV 2009, section 6.1 and figure 4.
-
-    Examples
-    --------
-    >>> X, y = make_circles(random_state=0)
-    >>> X.shape, int((y == -1).sum())
-    ((280, 2), 80)
-    """
-    _require(n_per_circle >= 1, f"n_per_circle must be at least 1, got {n_per_circle!r}")
-    _require(noise >= 0, f"noise must be at least 0, got {noise!r}")
-    _require(n_outliers >= 0, f"n_outliers must be at least 0, got {n_outliers!r}")
-    radius = np.asarray(radii, dtype=np.float64)
-    _require(
-        radius.ndim == 1 and radius.size > 0 and bool(np.all(radius > 0)),
-        f"radii must be one or more positive numbers, got {radii!r}",
-    )
-    random = check_random_state(random_state)
-    angle = np.sort(random.uniform(0.0, 2.0 * np.pi, size=(radius.size, n_per_circle)), axis=1)
-    circles = radius[:, None, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-    on_circle = circles.reshape(-1, 2)
-    on_circle += noise * random.standard_normal(on_circle.shape)
-    half_side = 1.1 * radius.max()
-    outliers = random.uniform(-half_side, half_side, size=(n_outliers, 2))
-    y = np.repeat(np.arange(radius.size, dtype=np.int64), n_per_circle)
-    return (
-        np.vstack([on_circle, outliers]),
-        np.concatenate([y, np.full(n_outliers, -1, dtype=np.int64)]),
-    )
-
-
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise ValueError(message)
 
 
 # Beside the others, but a set of images with several segmentations each has no (X, y).
@@ -248,9 +61,6 @@ _IMAGES = {
 }
 
 
-# --- public sets: loading -----------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """A labelled data set.
@@ -261,11 +71,11 @@ class Dataset:
     X : ndarray of shape (n, d)
         Floating-point features; for a multi-view set, the views side by side.
     y : ndarray of shape (n,)
-        Classes as 0, 1, ...
+        Classes as 0, 1, ...; -1 for samples of no class, which only made sets have.
     classes : ndarray
         The label that each class has in the file.
     target_names : tuple of str or None
-        A name for each class, where the file has them.
+        A name for each class, where there are names.
     views : dict or None
         Name of the view -> its features, for a multi-view set.
     extras : dict
@@ -291,6 +101,86 @@ class Dataset:
             f"Dataset({self.name!r}: {n} samples, {d} features, {len(self.classes)} classes{views})"
         )
 
+    def take(self, rows: ArrayLike) -> Dataset:
+        """Give some rows, in the order asked for; classes keep their numbers.
+
+        Parameters
+        ----------
+        rows : array-like of int
+
+        Returns
+        -------
+        Dataset
+
+        Examples
+        --------
+        >>> make("moons", random_state=0).take([0, 1, 2])
+        Dataset('moons': 3 samples, 2 features, 2 classes)
+        """
+        n, index = len(self.X), np.asarray(rows, dtype=np.int64)
+        views = self.views and {name: view[index] for name, view in self.views.items()}
+        extras = {key: a[index] if len(a) == n else a for key, a in self.extras.items()}
+        return replace(self, X=self.X[index], y=self.y[index], views=views, extras=extras)
+
+
+# --- made ---------------------------------------------------------------------------------------
+
+
+def make(name: str, n_samples: int | None = None, *, random_state: Seed = None) -> Dataset:
+    """Make a named data set.
+
+    Parameters
+    ----------
+    name : str
+        A key of `MADE`, such as ``"moons"``.
+    n_samples : int or None
+        Number of rows, one for each class at least; None takes the set's own.
+    random_state : int, RandomState or None
+        Seed of the points.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> circles = make("circles", 300, random_state=0)
+    >>> circles
+    Dataset('circles': 300 samples, 2 features, 5 classes)
+    >>> circles.target_names[circles.y[0]]
+    'circle0'
+    """
+    if name not in MADE:
+        raise ValueError(f"no made data set is called {name!r}; there are {', '.join(MADE)}")
+    recipe = MADE[name]
+    if n_samples is None:
+        n_samples = recipe.n_samples
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool):
+        raise TypeError(f"n_samples must be a whole number, got {n_samples!r}")
+    least = len(recipe.class_names)
+    if n_samples < least:
+        raise ValueError(
+            f"n_samples={n_samples} is too few: {name!r} has {least} classes, and each needs a row"
+        )
+    X, y = recipe.points(int(n_samples), random_state)
+    made = Dataset(
+        name=name,
+        X=X,
+        y=y,
+        classes=np.arange(len(recipe.class_names)),
+        target_names=recipe.class_names,
+        views=None,
+        source=recipe.about,
+    )
+    # Lines and circles come in equal numbers: leave out the last of the larger classes.
+    rank = np.empty(len(y), dtype=np.int64)
+    for label in np.unique(y):
+        rank[y == label] = np.arange(np.count_nonzero(y == label))
+    return made.take(np.sort(np.argsort(rank, kind="stable")[:n_samples]))
+
+
+# --- public sets: loading -----------------------------------------------------------------------
+
 
 def available(*, folder: str | os.PathLike[str] | None = None) -> dict[str, bool]:
     """Names that `load` knows, each with whether its file is there.
@@ -310,10 +200,32 @@ def available(*, folder: str | os.PathLike[str] | None = None) -> dict[str, bool
     False
     """
     where = _data_folder(folder)
-    return {
-        name: where is not None and all((where / file).is_file() for file in _files(name))
-        for name in REGISTRY
-    }
+    if where is None:
+        return dict.fromkeys(REGISTRY, False)
+    return {name: all(file.is_file() for file in paths(name, folder=where)) for name in REGISTRY}
+
+
+def paths(name: str, *, folder: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Files that `load` reads, there or not; none where no folder is known.
+
+    Parameters
+    ----------
+    name : str
+        A key of `REGISTRY`.
+    folder : path or None
+        As in `load`.
+
+    Returns
+    -------
+    list of Path
+
+    Examples
+    --------
+    >>> [path.name for path in paths("uci_wine", folder="somewhere")]
+    ['uci_wine.npz']
+    """
+    where = _data_folder(folder)
+    return [] if where is None else [where / file for file in _files(name)]
 
 
 def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
@@ -476,8 +388,11 @@ def _read(name: str, where: Path | None) -> dict[str, NDArray[np.generic]]:
             f"{name}.npz with the arrays {source.arrays}. "
             f"The data: {source.citation}; from {source.origin}. linkshift does not ship it."
         )
-    with np.load(path, allow_pickle=False) as file:
-        return {key: file[key] for key in file.files}
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            return {key: file[key] for key in file.files}
+    except (EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is not a whole npz file: {error}; get it anew") from error
 
 
 def _assemble(name: str, arrays: dict[str, NDArray[np.generic]]) -> Dataset:
