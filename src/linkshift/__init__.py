@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from linkshift import bandwidth, baselines, datasets, metrics, plot, profiles
+    from linkshift.clustering import cluster
     from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
     from linkshift.estimators.kernel_mean_shift import KernelMeanShift
     from linkshift.estimators.mean_shift import MeanShift
     from linkshift.estimators.metric_mean_shift import MetricMeanShift
+    from linkshift.estimators.refined_clustering import RefinedClustering
     from linkshift.links import Closure, ConflictError, Conflicts, Links
     from linkshift.metric_learning import SCML
     from linkshift.refinement import refine
@@ -30,10 +32,12 @@ _ROOMS = {
     "Links": "linkshift.links",
     "MeanShift": "linkshift.estimators.mean_shift",
     "MetricMeanShift": "linkshift.estimators.metric_mean_shift",
+    "RefinedClustering": "linkshift.estimators.refined_clustering",
     "SCML": "linkshift.metric_learning",
     "bandwidth": "linkshift",
     "bandwidth_path": "linkshift.path",
     "baselines": "linkshift",
+    "cluster": "linkshift.clustering",
     "datasets": "linkshift",
     "image": "linkshift",
     "metrics": "linkshift",
@@ -41,6 +45,7 @@ _ROOMS = {
     "plot": "linkshift",
     "profiles": "linkshift",
     "refine": "linkshift.refinement",
+    "report": "linkshift",
 }
 
 __all__ = [
@@ -54,9 +59,11 @@ __all__ = [
     "Links",
     "MeanShift",
     "MetricMeanShift",
+    "RefinedClustering",
     "bandwidth",
     "bandwidth_path",
     "baselines",
+    "cluster",
     "datasets",
     "image",
     "metrics",
@@ -64,6 +71,7 @@ __all__ = [
     "plot",
     "profiles",
     "refine",
+    "report",
 ]
 
 

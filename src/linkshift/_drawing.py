@@ -12,7 +12,9 @@ from linkshift.metrics import link_satisfaction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
+    from linkshift.explanation import Explanation, LinkRole
     from linkshift.links import Links
 
 #: Cluster colours. The first nine stay apart under red-green colour blindness; the others were
@@ -397,20 +399,26 @@ def draw_legend(
         rows.append(dot(NOISE_GREY, f"noise ({n_noise})", marker="x", side=5))
     if n_modes:
         rows.append(dot(INK, f"{n_modes} mode" + ("s" if n_modes > 1 else ""), "*", 9))
-    rows += [
-        Line2D(
-            [],
-            [],
-            color=group.colour,
-            linestyle=group.style,
-            linewidth=1.5 if group.kept else 2.8,
-            marker="" if group.kept else "X",
-            markersize=7,
-            markeredgecolor="white",
-            label=group.name,
-        )
-        for group in drawn
-    ]
+    _put_legend(ax, [*rows, *map(_link_row, drawn)])
+
+
+def _link_row(group: _LinkGroup) -> Line2D:
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [],
+        [],
+        color=group.colour,
+        linestyle=group.style,
+        linewidth=1.5 if group.kept else 2.8,
+        marker="" if group.kept else "X",
+        markersize=7,
+        markeredgecolor="white",
+        label=group.name,
+    )
+
+
+def _put_legend(ax: Axes, rows: list[Line2D]) -> None:
     ax.legend(
         handles=rows,
         loc="upper left",
@@ -423,4 +431,73 @@ def draw_legend(
     )
 
 
-# --- elbow --------------------------------------------------------------------------------------
+# --- explanation --------------------------------------------------------------------------------
+
+
+def explained_way(
+    explained: Explanation, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Give path and mode among the points: themselves, or the rows that stand for them."""
+    row, last = explained.row, explained.mentioned()[-1]
+    if last >= len(points):
+        raise ValueError(
+            f"X has {len(points)} rows, and the explanation names row {last}; give the rows that "
+            "the model was fitted on"
+        )
+    if explained.path is None:
+        return None, None
+    assert explained.mode is not None
+    if explained.space == "input":
+        return (
+            same_width(explained.path, points, "the explanation's path"),
+            same_width(explained.mode[None], points, "the explanation's mode"),
+        )
+    assert explained.mode_row is not None
+    rows = [row, *explained.path_rows, explained.mode_row]
+    return points[rows], points[[explained.mode_row]]
+
+
+def role_groups(roles: tuple[LinkRole, ...]) -> list[_LinkGroup]:
+    """Links of an explanation that look alike, violated ones last."""
+    found = []
+    for kept in (True, False):
+        for kind in ("must", "cannot"):
+            pairs = [role.pair for role in roles if (role.kind, role.holds) == (kind, kept)]
+            if pairs:
+                found.append(_LinkGroup(np.array(pairs, dtype=np.int64), kind, kept))
+    return found
+
+
+def _way_style(space: str) -> dict[str, Any]:
+    """Solid for a path that is seen, dotted for one through the rows that stand for it."""
+    if space == "input":
+        return {"color": INK, "linewidth": 2.0, "linestyle": "-", "label": "its path"}
+    return {"color": INK, "linewidth": 2.0, "linestyle": ":", "label": "rows on its path"}
+
+
+def draw_explained(ax: Axes, way: NDArray[np.float64], space: str, *, area: float) -> None:
+    from matplotlib.patheffects import Normal, Stroke
+
+    rim = [Stroke(linewidth=3.8, foreground="white"), Normal()]
+    ax.plot(way[:, 0], way[:, 1], path_effects=rim, zorder=6, **_way_style(space))
+    ax.scatter(
+        way[:1, 0],
+        way[:1, 1],
+        s=np.clip(3 * area, 50, 130),
+        c="white",
+        edgecolors=INK,
+        linewidths=1.8,
+        zorder=7,
+        label="the row",
+    )
+
+
+def draw_explained_legend(ax: Axes, drawn: list[_LinkGroup], explained: Explanation) -> None:
+    from matplotlib.lines import Line2D
+
+    ring: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.6}
+    rows = [Line2D([], [], color=INK, marker="o", linestyle="none", label="the row", **ring)]
+    if explained.path is not None:
+        rows.append(Line2D([], [], **_way_style(explained.space)))
+        rows.append(Line2D([], [], color=INK, marker="*", ms=9, linestyle="none", label="its mode"))
+    _put_legend(ax, [*rows, *map(_link_row, drawn)])

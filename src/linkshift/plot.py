@@ -1,4 +1,4 @@
-"""Pictures of clusters, links, modes, shift and bandwidth paths, elbows and views.
+"""Pictures of clusters, links, modes, shift and bandwidth paths, explanations, elbows and views.
 
 Needs matplotlib (``pip install "linkshift[plot]"``), which is imported when a picture is drawn.
 Every function draws on the axes that it is given, or on new ones, and returns them.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+    from linkshift.explanation import Explanation
     from linkshift.image.kmeans import Elbow
     from linkshift.links import Links
     from linkshift.path import BandwidthPath
@@ -32,6 +33,7 @@ __all__ = [
     "bandwidth_path",
     "clusters",
     "elbow",
+    "explanation",
     "paths",
     "view_importances",
 ]
@@ -169,6 +171,93 @@ def paths(
         colours = _drawing.colours_of(groups) if len(ways) == len(groups) else INK
     _drawing.draw_paths(ax, ways, colours)
     _drawing.finish(ax, plane, np.vstack([flat, *ways]), title)
+    return ax
+
+
+def explanation(
+    explained: Explanation,
+    X: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+    legend: bool = True,
+    size: float | None = None,
+    max_links: int = 12,
+) -> Axes:
+    """Draw why a row is in its cluster: its way to the mode, and the links that act on it.
+
+    Links are drawn as in `clusters`. Where the row moved in another space than that of `X`, a
+    dotted line goes through the rows that it came past, and the star is the row nearest to the
+    mode.
+
+    Parameters
+    ----------
+    explained : Explanation
+        What ``model.explain(row)`` gives.
+    X : array-like of shape (n, d)
+        The points that the model was fitted on, drawn faintly; projected as in `clusters`.
+    labels : array-like of shape (n,) or None
+        Cluster of each point, for its colour.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a figure.
+    title : str or None
+        None says row and cluster.
+    legend : bool
+        Whether to say, right of the picture, what the lines mean.
+    size : float or None
+        Area of a point in square typographic points; None suits the number of points.
+    max_links : int
+        Most links to draw, the strongest first.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from linkshift import ConstrainedMeanShift, Links
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [5.0, 5.0], [5.0, 6.0]]
+    >>> model = ConstrainedMeanShift().fit(X, links=Links(cannot=[(0, 3)]))
+    >>> ax = explanation(model.explain(0), X, labels=model.labels_)
+    >>> ax.get_title(loc="left")
+    'Row 0 is in cluster 0'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    if not hasattr(explained, "counterfactuals"):
+        raise TypeError(
+            "explained must be what model.explain(row) gives, got a " + type(explained).__name__
+        )
+    points = _drawing.check_points(X)
+    groups = None if labels is None else _drawing.check_labels(labels, X)
+    plane = _drawing.Plane.of(points)
+    flat = plane.project(points)
+    way, mode = _drawing.explained_way(explained, points)
+    # On a line, points are spread out vertically: the way stays at the height of its row.
+    height = float(flat[explained.row, 1])
+    drawn = _drawing.role_groups(explained.links[:max_links])
+    ax = _drawing.new_axes(ax, _drawing.figure_size(flat, with_legend=legend))
+    area = _drawing.point_area(len(points)) if size is None else size
+
+    if groups is None:
+        ax.scatter(flat[:, 0], flat[:, 1], s=area, c="#C4C9D1", linewidths=0, zorder=1)
+    else:
+        _drawing.scatter(ax, flat, groups, area=area, alpha=0.3)
+    n_links = sum(len(group.pairs) for group in drawn)
+    for group in drawn:
+        _drawing.draw_links(ax, flat, group, n_links=n_links, area=area)
+    line = flat[[explained.row]] if way is None else plane.project(way, height=height)
+    _drawing.draw_explained(ax, line, explained.space, area=area)
+    if mode is not None:
+        _drawing.draw_modes(ax, plane.project(mode, height=height), area=area)
+    if title is None:
+        cluster = "noise" if explained.label == -1 else f"in cluster {explained.label}"
+        title = f"Row {explained.name(explained.row)} is {cluster}"
+    _drawing.finish(ax, plane, np.vstack([flat, line]), title)
+    if legend:
+        _drawing.draw_explained_legend(ax, drawn, explained)
     return ax
 
 

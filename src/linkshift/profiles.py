@@ -110,7 +110,7 @@ class Profile:
         return 2.0 * np.maximum(np.exp(-0.5 * u) - floor, 0.0)
 
     def log_mass(self, d: int) -> float:
-        """Logarithm of the integral of k(|x|^2) over d-dimensional space."""
+        r"""Logarithm of the integral of :math:`k(\|x\|^2)` over d-dimensional space."""
         log_ball = 0.5 * d * np.log(np.pi) - special.gammaln(0.5 * d + 1.0)
         if self.name in ("flat", "epanechnikov"):
             power = 1 if self.name == "flat" else 2

@@ -1,7 +1,8 @@
 r"""Settle links after any clustering.
 
 Two moves. First, clusters vote: while two clusters have more must-links than cannot-links between
-them, the pair with the largest surplus is merged. Then points settle: each takes, in turn, of the
+them (`merge_by_votes`, also for what it does without any cannot-links), the pair with the largest
+surplus is merged. Then points settle: each takes, in turn, of the
 labels that a neighbour or a link names the one that costs least,
 
 .. math:: E(c) = -\sum_{i \in u} \log \frac{\max(n_i(c), \epsilon)}{k}
@@ -36,6 +37,7 @@ __all__ = [
     "is_local",
     "merge_by_votes",
     "nearest_rows",
+    "neighbours_vote",
     "refine",
     "settle",
 ]
@@ -133,6 +135,45 @@ def is_local(distance: Array) -> Array:
     return (distance <= _LOCAL * scale) | (scale == 0)
 
 
+def neighbours_vote(
+    X: Array, trained: Array, labels: Array, n_neighbors: int
+) -> NDArray[np.int64]:
+    r"""Label new rows by a vote of the nearest rows that have labels.
+
+    Each of the ``n_neighbors`` nearest rows (at most about the square root of their number) votes
+    with :math:`\exp(-(r / r_k)^2)`, r being its distance and r_k that of the farthest of them;
+    rows much farther than the second nearest have no vote (`is_local`). A row that coincides with
+    one that has a label gets that label.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d)
+        New rows.
+    trained : ndarray of shape (n, d)
+        Rows with labels.
+    labels : ndarray of shape (n,)
+        Their labels; -1 is noise, and votes like a cluster.
+    n_neighbors : int
+        Rows that have a vote.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    k = min(n_neighbors, int(np.ceil(np.sqrt(trained.shape[0]))))
+    distance, rows = nearest_neighbours(trained, k, X)
+    farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
+    vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance)
+    known, code = np.unique(labels, return_inverse=True)
+    votes = np.zeros((X.shape[0], len(known)))
+    for column in range(k):
+        np.add.at(votes, (np.arange(len(votes)), code[rows[:, column]]), vote[:, column])
+    found = known[votes.argmax(axis=1)]
+    twin = distance[:, 0] == 0
+    found[twin] = labels[rows[twin, 0]]
+    return found.astype(np.int64)
+
+
 def certain_links(links: Links) -> Links:
     """Keep the links of confidence one."""
     return Links(
@@ -142,35 +183,59 @@ def certain_links(links: Links) -> Links:
 
 
 def merge_by_votes(labels: Array, links: Links) -> Array:
-    """Merge clusters while links between two of them vote for it, the clearest vote first.
+    r"""Merge clusters while links between two of them vote for it, the clearest vote first.
 
     A vote is the confidence of the must-links between two clusters less that of the
-    cannot-links. Noise has no vote. Returns labels from 0 without gaps.
+    cannot-links. Where there are no cannot-links at all, nothing speaks against a merger, and a
+    few must-links across borders would join everything; then must-links inside stand for what is
+    not said, and :math:`\sqrt{m_{aa} m_{bb}}` is taken away, the must-links that two parts of one
+    cluster would have between them if links fell anywhere in it. Noise has no vote. Returns
+    labels from 0 without gaps.
     """
     labels = _dense(labels)
     votes = _votes(labels, links)
-    heap = [(-net, a, b) for a in votes for b, net in votes[a].items() if a < b and net > _DRAW]
-    heapq.heapify(heap)
     into = np.arange(int(labels.max(initial=-1)) + 1)
+    inside = _must_inside(labels, links) if not len(links.cannot) else np.zeros(len(into))
+
+    def net(a: int, b: int) -> float:
+        return votes[a][b] - float(np.sqrt(inside[a] * inside[b]))
+
+    heap = [(-net(a, b), a, b) for a in votes for b in votes[a] if a < b and net(a, b) > _DRAW]
+    heapq.heapify(heap)
     while heap:
-        net, a, b = heapq.heappop(heap)
-        if into[a] != a or into[b] != b or votes[a].get(b) != -net:
-            continue  # one of them is gone, or the vote has changed since
+        known, a, b = heapq.heappop(heap)
+        if into[a] != a or into[b] != b:
+            continue  # one of them is gone
+        if net(a, b) != -known:  # the vote has changed since
+            if _DRAW < net(a, b) < -known:
+                heapq.heappush(heap, (-net(a, b), a, b))
+            continue  # a vote that grew is on the heap again already
         into[b] = a
+        inside[a] += inside[b] + (votes[a][b] if not len(links.cannot) else 0.0)
         votes[a].pop(b)
         for other, vote in votes.pop(b).items():
             if other == a:
                 continue
             votes[other].pop(b)
-            vote += votes[a].get(other, 0.0)
-            votes[a][other] = votes[other][a] = vote
-            if vote > _DRAW:
-                heapq.heappush(heap, (-vote, min(a, other), max(a, other)))
+            votes[a][other] = votes[other][a] = vote + votes[a].get(other, 0.0)
+            if net(a, other) > _DRAW:
+                heapq.heappush(heap, (-net(a, other), min(a, other), max(a, other)))
     while not np.array_equal(into, into[into]):
         into = into[into]
     if not into.size:
         return labels
     return _dense(np.where(labels >= 0, into[labels], -1))
+
+
+def _must_inside(labels: Array, links: Links) -> Array:
+    """Confidence of the must-links inside each cluster."""
+    ends = labels[links.must]
+    inner = (ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0)
+    return np.bincount(
+        ends[inner, 0],
+        weights=links.must_confidence[inner],
+        minlength=int(labels.max(initial=-1)) + 1,
+    )
 
 
 def _votes(labels: Array, links: Links) -> dict[int, dict[int, float]]:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from linkshift import Links, MeanShift, refine
-from linkshift.cli import _clustering
-from linkshift.cli._methods import METHODS, Method, Outcome
+from linkshift import clustering
+from linkshift.cli import _cluster_output
 
 
 def table(text):
@@ -83,16 +83,15 @@ def test_too_few_steps_get_a_warning_that_can_be_followed(run, data):
 def test_threads_are_passed_on(run, data, monkeypatch):
     seen = []
 
-    def spy(X, links, options, progress):
-        seen.append(options)
-        return Outcome(np.zeros(len(X), dtype=int), None, None, "Spied.")
+    def spy(method, links, **params):
+        seen.append(params)
+        return build(method, links, **params)
 
-    # METHODS is looked up by name when the command runs.
-    monkeypatch.setitem(
-        METHODS, "mean-shift", Method("mean-shift", "", frozenset({"threads"}), spy)
-    )
-    run("cluster", data, "--threads", 3)
-    assert seen[0].threads == 3
+    build = clustering.build
+    monkeypatch.setattr(clustering, "build", spy)
+    run("cluster", data, "--threads", 3, "--seed", 7)
+    assert seen[0]["n_jobs"] == 3
+    assert seen[0]["random_state"] == 7
 
 
 @pytest.mark.parametrize("scale", ["standard", "minmax"])
@@ -128,15 +127,11 @@ def test_a_useless_bandwidth_gets_advice(run, data, bandwidth, advice):
     assert f"take a {advice} --bandwidth" in run("cluster", data, "--bandwidth", bandwidth).stderr
 
 
-def test_advice_names_an_option_that_the_method_takes(run, data, monkeypatch):
-    def one(X, links, options, progress):
-        return Outcome(np.zeros(len(X), dtype=int), None, None, "One.")
-
-    for uses, told in (({"n_neighbors"}, "take a smaller --n-neighbors"), (set(), "size 60.")):
-        monkeypatch.setitem(METHODS, "kernel", Method("kernel", "", frozenset(uses), one))
-        err = run("cluster", data, "--method", "kernel").stderr
-        assert told in err
-        assert "--bandwidth" not in err
+def test_advice_names_an_option_that_the_method_takes(run, here):
+    np.save("data.npy", np.random.default_rng(0).normal(size=(40, 2)))
+    err = run("cluster", "data.npy", "--method", "kernel", "--n-neighbors", 39).stderr
+    assert "take a smaller --n-neighbors" in err
+    assert "--bandwidth" not in err
 
 
 # --- links --------------------------------------------------------------------------------------
@@ -144,7 +139,7 @@ def test_advice_names_an_option_that_the_method_takes(run, data, monkeypatch):
 
 def test_links_by_row_are_settled(run, data, groups, links):
     file = links("0,20,must", "0,45,cannot")
-    result = run("cluster", data, "--links", file)
+    result = run("cluster", data, "--links", file, "--method", "mean-shift")
     labels = table(result.stdout)["label"].to_numpy()
     known = Links(must=[(0, 20)], cannot=[(0, 45)])
     assert np.array_equal(labels, refine(groups, MeanShift().fit(groups).labels_, known))
@@ -192,7 +187,7 @@ def test_label_column_becomes_links(run, here, frame):
     frame.loc[45, "known"] = "b"
     frame.loc[5, "known"] = "-1"
     frame.to_csv("data.csv", index=False)
-    out = json.loads(run("cluster", "data.csv", "--label-column", "known", "--json").stdout)
+    out = json.loads(run("cluster", "data.csv", "--labels-column", "known", "--json").stdout)
     assert out["columns"] == ["x", "y"]
     assert out["links"]["n_must"] == 1
     assert out["links"]["n_cannot"] == 1
@@ -203,7 +198,7 @@ def test_numeric_labels_are_no_feature(run, here, frame):
     frame["known"] = -1
     frame.loc[[0, 20], "known"] = 4
     frame.to_csv("data.csv", index=False)
-    out = json.loads(run("cluster", "data.csv", "--label-column", "known", "--json").stdout)
+    out = json.loads(run("cluster", "data.csv", "--labels-column", "known", "--json").stdout)
     assert out["columns"] == ["x", "y"]
     assert out["links"]["n_must"] == 1
 
@@ -211,7 +206,7 @@ def test_numeric_labels_are_no_feature(run, here, frame):
 def test_links_and_labels_add_up(run, here, frame, links):
     frame["known"] = [1.0, *[np.nan] * 19, 1.0, *[np.nan] * 39]
     frame.to_csv("data.csv", index=False)
-    args = ("--links", links("0,45,cannot"), "--label-column", "known", "--json")
+    args = ("--links", links("0,45,cannot"), "--labels-column", "known", "--json")
     result = run("cluster", "data.csv", *args)
     out = json.loads(result.stdout)
     assert (out["links"]["n_must"], out["links"]["n_cannot"]) == (1, 1)
@@ -221,12 +216,12 @@ def test_links_and_labels_add_up(run, here, frame, links):
 def test_labels_that_say_nothing_get_a_warning(run, here, frame):
     frame["known"] = -1
     frame.to_csv("data.csv", index=False)
-    err = run("cluster", "data.csv", "--label-column", "known").stderr
-    assert "Warning: --label-column known says nothing" in err
+    err = run("cluster", "data.csv", "--labels-column", "known").stderr
+    assert "Warning: --labels-column known says nothing" in err
 
 
 def test_ids_given_as_labels_get_a_warning(run, data):
-    assert "Is it rather the --id-column?" in run("cluster", data, "--label-column", "name").stderr
+    assert "Is it rather the --id-column?" in run("cluster", data, "--labels-column", "name").stderr
 
 
 def test_contradictions_warn_and_go_on(run, data, links):
@@ -269,14 +264,16 @@ def test_json_and_output_together(run, data):
 
 
 def test_noise_is_counted_apart(run, data, monkeypatch):
-    def noisy(X, links, options, progress):
-        return Outcome(np.where(np.arange(len(X)) < 6, -1, 0), None, None, "Half of it.")
+    def noisy(*_, **__):
+        return MeanShift(bandwidth=0.1, cluster_all=False)
 
-    monkeypatch.setitem(METHODS, "mean-shift", Method("mean-shift", "", frozenset(), noisy))
+    monkeypatch.setattr(clustering, "build", noisy)
     result = run("cluster", data, "--json")
     out = json.loads(result.stdout)
-    assert (out["n_clusters"], out["n_noise"], out["sizes"]) == (1, 6, [54])
-    assert "noise 6" in result.stderr
+    noise = out["labels"].count(-1)
+    assert 0 < noise == out["n_noise"]
+    assert sum(out["sizes"]) == 60 - noise
+    assert f"noise {noise}" in result.stderr
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
@@ -291,7 +288,7 @@ def test_plot(run, data, here, links, suffix):
 def test_modes_are_drawn_in_the_units_of_the_data(run, here, groups, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
-        _clustering._write, "write_picture", lambda path, X, labels, **extras: drawn.update(extras)
+        _cluster_output._write, "write_picture", lambda path, X, labels, **extras: drawn.update(extras)
     )
     np.save("data.npy", groups * (1, 1000) + 50)
     run("cluster", "data.npy", "--scale", "standard", "--plot", "p.png")

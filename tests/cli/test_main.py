@@ -81,7 +81,7 @@ def test_a_bug_leaves_with_1_and_its_trace(here, data):
     code = (
         "import sys\n"
         "from linkshift.cli import _clustering, main\n"
-        "_clustering._summarise = None\n"
+        "_clustering._cluster = None\n"
         f"sys.argv = ['linkshift', 'cluster', {data!r}]\nmain()"
     )
     done = call(start=("-c", code), cwd=here)

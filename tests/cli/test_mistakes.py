@@ -95,7 +95,7 @@ def test_unknown_column(refused, data):
     message = refused("cluster", data, "--columns", "x,Y")
     assert "has no column 'Y'. Did you mean 'y'? Its columns: name, x, y." in message
     assert "--id-column: data.csv has no column" in refused("cluster", data, "--id-column", "nam")
-    assert "--label-column: data.csv has no" in refused("cluster", data, "--label-column", "q")
+    assert "--labels-column: data.csv has no" in refused("cluster", data, "--labels-column", "q")
 
 
 def test_columns_twice_empty_or_taken(refused, data):
@@ -103,7 +103,7 @@ def test_columns_twice_empty_or_taken(refused, data):
     assert "--columns is empty" in refused("cluster", data, "--columns", ",")
     message = refused("cluster", data, "--columns", "x,name", "--id-column", "name")
     assert "holds ids or labels" in message
-    message = refused("cluster", data, "--id-column", "name", "--label-column", "name")
+    message = refused("cluster", data, "--id-column", "name", "--labels-column", "name")
     assert "both name 'name'" in message
 
 
@@ -164,7 +164,7 @@ def test_ids_missing_or_twice(refused, here, frame):
 
 
 def test_measurements_as_labels(refused, data):
-    message = refused("cluster", data, "--label-column", "x")
+    message = refused("cluster", data, "--labels-column", "x")
     assert "Labels are names or whole numbers" in message
 
 
@@ -232,7 +232,7 @@ def test_bandwidth_must_be_positive(refused, data, bandwidth):
 
 
 def test_bandwidth_must_be_a_number(refused, data):
-    assert "'--bandwidth'" in refused("cluster", data, "--bandwidth", "wide")
+    assert "--bandwidth takes a number" in refused("cluster", data, "--bandwidth", "wide")
 
 
 def test_neighbours(refused, data):

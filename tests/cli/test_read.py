@@ -1,5 +1,8 @@
 """Every format gives the same numbers."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -119,7 +122,7 @@ def test_arrays_that_are_no_tables(tmp_path):
     with pytest.raises(InputError, match="not numbers"):
         read(tmp_path / "b.npy")
     np.save(tmp_path / "c.npy", np.array([[{}]]), allow_pickle=True)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="holds Python objects"):
         read(tmp_path / "c.npy")
 
 
@@ -162,3 +165,48 @@ def test_partial_labels(tmp_path, cells, expected):
     lines = [f"{cell},1" for cell in cells]
     (tmp_path / "a.csv").write_text("\n".join(["known,x", *lines]) + "\n")
     assert partial_labels(read_table(tmp_path / "a.csv"), "known") == expected
+
+
+def test_lines_of_rows(tmp_path):
+    """Blank lines are none, and a cell may hold a line break."""
+    text = '\ufeff\r\nx,y\r\n1,"a\r\nb"\r\n\r\n  \r\n2,c\r\n""\r\n'
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8", newline="")
+    table = read_table(tmp_path / "a.csv")
+    assert table.n_rows == 3
+    assert [table.place(row) for row in range(3)] == [
+        f"{tmp_path / 'a.csv'}, line {line}" for line in (3, 7, 8)
+    ]
+    (tmp_path / "b.tsv").write_text("1\t2\n\t\n3\t4\n")
+    table = read_table(tmp_path / "b.tsv", header=False)
+    assert [table.place(row)[-6:] for row in range(3)] == ["line 1", "line 2", "line 3"]
+
+
+def test_kinds_of_odd_columns(tmp_path):
+    table = pd.DataFrame(
+        {
+            "price": [Decimal("1.50"), None, Decimal("2")],
+            "day": [date(2024, 1, 1)] * 3,
+            "words": [["a"], [], None],
+            "colour": pd.Categorical(["red", "red", "blue"]),
+            "raw": [b"ab", b"c", b"\xff"],
+        }
+    )
+    table.to_parquet(tmp_path / "a.parquet")
+    found = read_table(tmp_path / "a.parquet")
+    assert [found.kind(name) for name in table] == ["number", "date", "list", "text", "text"]
+    assert found.matrix(("price",)).ravel().tolist()[::2] == [1.5, 2]
+    assert found.values("colour") == ["red", "red", "blue"]
+    assert found.values("raw") == ["ab", "c", "\ufffd"]
+
+
+def test_an_index_with_a_name_is_a_column(tmp_path, frame):
+    frame.set_index("name").to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet", id_column="name")
+    assert sample_ids(table, "name") == frame["name"].tolist()
+    frame.set_axis(frame["name"].tolist()).drop(columns="name").to_parquet(tmp_path / "b.parquet")
+    assert read_table(tmp_path / "b.parquet").names == ("x", "y")
+
+
+def test_ids_in_bytes(tmp_path, groups):
+    np.savez(tmp_path / "a.npz", X=groups, name=np.array([f"s{i}" for i in range(60)], dtype="S"))
+    assert sample_ids(read_table(tmp_path / "a.npz"), "name")[:2] == ["s0", "s1"]

@@ -175,8 +175,9 @@ def test_quiet_says_nothing(run, views):
 def test_options_reach_the_estimator(run, views, monkeypatch):
     seen = []
 
-    def spy(self, X, y=None, *, links=None):
+    def spy(self, X, y=None, *, links=None, partial_labels=None):
         seen.append(self)
+        self.view_names_ = tuple(X)
         self.labels_ = np.zeros(60, dtype=int)
         self.size_bounds_ = (0, 60)
         self.view_importances_ = np.full((1, 2), 0.5)
@@ -216,7 +217,7 @@ def test_units_matter_within_a_view_only(run, views, table):
 def test_links_ids_and_labels(run, here, table, links):
     table["known"] = [1.0, *[np.nan] * 19, 2.0, *[np.nan] * 39]
     table.to_csv("views.csv", index=False)
-    args = ("--links", links("s00,s45,must"), "--id-column", "name", "--label-column", "known")
+    args = ("--links", links("s00,s45,must"), "--id-column", "name", "--labels-column", "known")
     result = run("cluster", "views.csv", *GROUPS, *VIEWS, *args)
     found = pd.read_csv(io.StringIO(result.stdout)).set_index("id")["label"]
     assert found["s00"] == found["s45"]
@@ -303,7 +304,7 @@ def test_matrices_of_an_npz_file_are_views(run, here, arrays):
     assert out["views"]["names"] == ["shape", "colour"]
     assert out["columns"] == ["shape_0", "shape_1", "shape_2", "colour_0", "colour_1"]
     assert "Left out: y (array)." in result.stderr
-    known = run("cluster", "t.npz", *GROUPS, "--label-column", "y").stderr
+    known = run("cluster", "t.npz", *GROUPS, "--labels-column", "y").stderr
     assert "Links kept: 38 of 38 must, 1 of 1 cannot." in known
 
 
@@ -354,7 +355,7 @@ def test_files_without_views(refused, here, arrays):
     message = refused("cluster", "t.npz", *GROUPS)
     assert "same number of rows. It holds shape (60, 3), colour (50, 2)." in message
     np.savez("t.npz", shape=arrays[0], words=np.full((60, 2), "a"))
-    assert "array words holds <U1, not numbers" in refused("cluster", "t.npz", *GROUPS)
+    assert "array words holds dtype('<U1'), not numbers" in refused("cluster", "t.npz", *GROUPS)
     np.savez("t.npz", X_view1=arrays[0], X_view2=arrays[1], view_names=np.array(["p", "p"]))
     assert "in view_names p, p. Give each view a name" in refused("cluster", "t.npz", *GROUPS)
     np.savez("t.npz", X=arrays[0], Z=arrays[1])  # X is the table, as for all methods
@@ -371,8 +372,9 @@ def test_links_can_be_checked_against_views(run, here, arrays, links):
 
 def test_the_number_of_clusters(refused, views, data):
     assert "give --clusters K" in refused("cluster", views, "--method", "groups", *VIEWS)
-    message = refused("cluster", data, "--clusters", "3")
+    message = refused("cluster", data, "--clusters", "3", "--method", "mean-shift")
     assert "--clusters has no meaning with --method mean-shift" in message
+    assert "--view NAME=COLUMNS" in refused("cluster", data, "--clusters", "3")
     assert "leave it out, or use --method groups" in message
     message = refused("cluster", views, "--method", "groups", "--clusters", 61, *VIEWS)
     assert "--clusters is 61, but there are only 60 rows; take fewer." in message
@@ -386,7 +388,7 @@ def test_views_are_for_groups(refused, here, arrays, views, method):
     assert "or use --method groups" in message
     np.savez("t.npz", shape=arrays[0], colour=arrays[1])
     message = refused("cluster", "t.npz", "--method", method)
-    assert f"several matrices (shape, colour). --method {method} takes one" in message
+    assert f"several matrices (shape, colour). One is needed: call it X" in message
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from linkshift import __version__
-from linkshift.cli import cluster, links, segment
+from linkshift.cli import bandwidths, bench, cluster, datasets, explain, links, predict, segment
 
 # Plain help and errors: they start faster than boxed ones, and can be copied and searched.
 app = typer.Typer(
@@ -37,5 +37,10 @@ def _linkshift(
 
 
 app.command("cluster")(cluster.cluster)
+app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
+app.command("bandwidths")(bandwidths.bandwidths)
 app.command("segment")(segment.segment)
+app.command("datasets")(datasets.datasets)
+app.command("bench")(bench.bench)
 app.add_typer(links.app, name="links")

@@ -6,7 +6,9 @@ a view are called by its name and their number, as in shape_0.
 
 from __future__ import annotations
 
+import math
 import re
+import warnings
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift.cli._console import InputError, listed
+from linkshift.links._text import short
+
+_MOST_INFLATED = 1032  # times: what deflate can make of a byte at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,28 +61,87 @@ class ArrayTable:
         position = {name: i for i, name in enumerate(self.columns)}
         chosen = self.data[:, [position[name] for name in names]]
         wanted = np.float32 if chosen.dtype == np.float32 else np.float64
-        return np.ascontiguousarray(chosen, dtype=wanted)
+        with np.errstate(over="ignore"):  # of long doubles: infinite values are refused later
+            return np.ascontiguousarray(chosen, dtype=wanted)
 
     def values(self, name: str) -> list[Any]:
         """Give the entries of a column or of an array beside it."""
-        if name in self.beside:
-            return list(self.beside[name].tolist())
-        return list(self.data[:, self.columns.index(name)].tolist())
+        if name not in self.beside:
+            return list(self.data[:, self.columns.index(name)].tolist())
+        array = self.beside[name]
+        if array.dtype.kind == "S":
+            return [text.decode("utf-8", errors="replace") for text in array.tolist()]
+        return list(array.tolist())
+
+    def place(self, row: int) -> str:  # noqa: ARG002 - arrays have no lines
+        """Give the file."""
+        return str(self.path)
 
 
 def read_array(path: Path) -> ArrayTable:
     """Read an npy file, or the matrix or the views of an npz file."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return ArrayTable(path, _checked(loaded, str(path)))
-        with loaded:
-            arrays = {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers that older versions wrote
+            loaded = _load(path)
+    except InputError:
+        raise
+    except Exception as error:  # damaged bytes break the readers in any place
+        text = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"{path} cannot be read: {error}. Write it with numpy.save or numpy.savez."
+            f"{path} cannot be read: {text[:200].rstrip('.')}. It may be cut short or be "
+            "something else: write it again with numpy.save or numpy.savez."
         ) from error
-    return _pick(path, arrays)
+    if isinstance(loaded, np.ndarray):
+        return ArrayTable(path, _checked(loaded, str(path)))
+    return _pick(path, loaded)
+
+
+def _load(path: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
+    """Give the array of an npy file, or all arrays of an npz file."""
+    with path.open("rb") as file:
+        if not zipfile.is_zipfile(file):
+            file.seek(0)
+            _check_header(file, path.stat().st_size, str(path))
+            file.seek(0)
+            return np.lib.format.read_array(file, allow_pickle=False)
+        arrays = {}
+        with zipfile.ZipFile(file) as archive:
+            for item in archive.infolist():
+                if not item.filename.endswith(".npy"):
+                    continue  # not an array
+                name = item.filename.removesuffix(".npy")
+                where = f"{path}, array {name}"
+                if item.file_size > 10_000 + _MOST_INFLATED * item.compress_size:
+                    raise InputError(
+                        f"{where} says that {item.compress_size:,} bytes hold "
+                        f"{item.file_size:,}, which cannot be. Write it again with numpy.savez."
+                    )
+                with archive.open(item) as member:
+                    _check_header(member, item.file_size, where)
+                with archive.open(item) as member:
+                    arrays[name] = np.lib.format.read_array(member, allow_pickle=False)
+        return arrays
+
+
+def _check_header(file: Any, size: int, where: str) -> None:
+    """Refuse before memory is taken: an array that is not all there, or one of objects."""
+    version = np.lib.format.read_magic(file)
+    # Version 3 differs from 2 in the letters that fields may be named with.
+    first = version == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if dtype.hasobject:
+        raise InputError(
+            f"{where} holds Python objects, and loading those could run any code. "
+            "Save plain numbers or text: array.astype(float) or array.astype(str)."
+        )
+    needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if needed > there:
+        raise InputError(
+            f"{where} has shape {short(shape)}, which takes {needed:,} bytes, but only {there:,} "
+            "are there: it is cut short or damaged. Write it again with numpy.save or numpy.savez."
+        )
 
 
 def _pick(path: Path, arrays: dict[str, NDArray[Any]]) -> ArrayTable:
@@ -115,11 +179,18 @@ def _named_views(
 
 
 def _checked(array: NDArray[Any], where: str) -> NDArray[Any]:
+    if array.dtype.kind not in "biuf":
+        remedy = "Save the columns of numbers alone, as array.astype(float)."
+        if array.dtype.kind == "c":
+            remedy = "Save the real and the imaginary parts as columns."
+        elif array.dtype.names:
+            remedy = (
+                "Save its fields as columns: numpy.lib.recfunctions.structured_to_unstructured."
+            )
+        raise InputError(f"{where} holds {short(array.dtype)}, not numbers. {remedy}")
     if array.ndim != 2:
         raise InputError(
             f"{where} has shape {array.shape}; expected rows and columns. "
             "A single column is array.reshape(-1, 1)."
         )
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{where} holds {array.dtype}, not numbers.")
     return array

@@ -2,77 +2,80 @@
 
 from __future__ import annotations
 
-import json
-import platform
-import sys
 import time
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift import __version__
-from linkshift.cli import _link_files, _read, _views, _write
-from linkshift.cli._console import Console, InputError, counted, listed
-from linkshift.cli._methods import Method, Options, Outcome, check_options, check_rows
+from linkshift.cli import _cluster_output, _read, _write
+from linkshift.cli._console import Console, InputError
+from linkshift.cli._methods import (
+    AUTO,
+    METHODS,
+    Options,
+    check_links,
+    check_options,
+    check_rows,
+)
+from linkshift.cli._problem import Problem, Source, count_conflicts, read_problem
 from linkshift.cli._scale import Scaling
-from linkshift.links import Links
 
 if TYPE_CHECKING:
     from linkshift.metrics import LinkReport
-
-
-_SHOWN_CLUSTERS = 12
 
 
 @dataclass(frozen=True)
 class Request:
     """What the user asked for."""
 
-    data: Path
-    links: Path | None
-    columns: str | None
-    id_column: str | None
-    label_column: str | None
-    header: bool | None
+    source: Source
     scale: str
-    method: Method
+    method: str
     options: Options
+    seed: int
+    threads: int | None
     output: Path | None
-    json: bool
     plot: Path | None
+    report: Path | None
+    save: Path | None
+    json: bool
     quiet: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What there is to cluster."""
-
-    X: NDArray[Any]
-    names: tuple[str, ...]
-    ids: list[Any] | None
-    links: Links | None
-    n_conflicts: int
-    views: _views.Views | None
-
-    def part(self, X: NDArray[Any], columns: tuple[str, ...]) -> NDArray[Any]:
-        """Give some columns, by name, of data that has them all."""
-        position = {name: i for i, name in enumerate(self.names)}
-        return X[:, [position[column] for column in columns]]
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
     """What came out."""
 
-    outcome: Outcome
+    method: str
+    why: str
+    done: str
+    model: Any
+    scaling: Scaling
     sizes: list[int]
     n_noise: int
     link_report: LinkReport | None
+    n_conflicts: int
     seconds: float
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Cluster of each row, -1 for noise."""
+        labels: NDArray[Any] = self.model.labels_
+        return labels
+
+    @property
+    def centres(self) -> NDArray[Any] | None:
+        """Modes in the units of the data, where the clusters still are those of the modes."""
+        centres = getattr(self.model, "cluster_centers_", None)
+        return None if centres is None else self.scaling.undo(centres)
+
+    @property
+    def bandwidth(self) -> Any:
+        """The bandwidth, where there is one."""
+        return getattr(getattr(self.model, "estimator_", self.model), "bandwidth_", None)
 
 
 def run(request: Request) -> None:
@@ -80,137 +83,131 @@ def run(request: Request) -> None:
     console = Console(request.quiet)
     check_options(request.method, request.options)
     _check_targets(request)
-    problem = _read_problem(request, console)
+    problem = read_problem(
+        request.source, console, views=request.options.view, takes_views=_takes_views(request)
+    )
+    check_rows(request.options, len(problem.X))
     result = _cluster(request, problem, console)
-    _write_files(request, problem, result)
-    _summarise(request, problem, result, console)
+    _cluster_output.write_files(request, problem, result, console)
+    _cluster_output.summarise(request, problem, result, console)
     # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
-    _print_data(request, problem, result)
+    _cluster_output.print_data(request, problem, result)
+
+
+def _takes_views(request: Request) -> bool | None:
+    """Whether there are views; None where the data decides."""
+    if request.method != AUTO:
+        return METHODS[request.method].takes_views
+    asked = request.options.view is not None or request.options.clusters is not None
+    return True if asked else None
 
 
 def _check_targets(request: Request) -> None:
-    inputs = [path for path in (request.data, request.links) if path is not None]
-    if request.output is not None:
-        _write.check_target(request.output, "--output", _write.LABEL_SUFFIXES, inputs)
-        if request.output.suffix.lower() == ".parquet":
-            _write.require_parquet()
-    if request.plot is not None:
-        _write.check_target(request.plot, "--plot", _write.PICTURE_SUFFIXES, inputs)
-        _write.require_matplotlib()
-
-
-# --- in -----------------------------------------------------------------------------------------
-
-
-def _read_problem(request: Request, console: Console) -> Problem:
-    id_column, label_column = request.id_column, request.label_column
-    if id_column is not None and id_column == label_column:
-        raise InputError(f"--id-column and --label-column both name {id_column!r}.")
-    table = _read.read_table(request.data, header=request.header, id_column=id_column)
-    if table.views and not request.method.takes_views:
-        raise InputError(
-            f"{request.data} holds several matrices ({listed(table.views)}). --method "
-            f"{request.method.name} takes one: call it X. Several are views for --method groups."
-        )
-    ids = None if id_column is None else _read.sample_ids(table, id_column)
-    reserved = [name for name in (id_column, label_column) if name is not None]
-    label_links = None
-    if label_column is not None:
-        labels = _read.partial_labels(table, label_column)
-        label_links = _label_links(labels, label_column, console)
-    # Read before the features: a wrong link is found before a long list of columns is told.
-    file_links = _file_links(request, table.n_rows, ids)
-    features = _read.features(table, console, columns=request.columns, reserved=reserved)
-    views = None
-    if request.method.takes_views:
-        views = _views.find_views(request.options.view, table, features.names)
-        told = (f"{name} ({counted(len(c), 'column')})" for name, c in views.items())
-        console.say(f"Views: {listed(told)}.")
-    check_rows(request.options, table.n_rows)
-    links, n_conflicts = _all_links(request, file_links, label_links, ids, console)
-    return Problem(features.X, features.names, ids, links, n_conflicts, views)
-
-
-def _file_links(request: Request, n_rows: int, ids: list[Any] | None) -> Links | None:
-    if request.links is None:
-        return None
-    links = _link_files.read_links(request.links, n_rows=n_rows, ids=ids)
-    _link_files.require_rows(links, request.links)
-    return links
-
-
-def _label_links(labels: list[Any], column: str, console: Console) -> Links:
-    links = _link_files.links_of_labels(labels, column)
-    if not links:
-        console.warn(
-            f"--label-column {column} says nothing: it takes two known labels to make a link."
-        )
-    known = [label for label in labels if label is not None]
-    if len(known) >= 20 and len(set(known)) > len(known) / 2:
-        console.warn(
-            f"--label-column {column} has {len(set(known)):,} different labels in "
-            f"{len(known):,} rows. Is it rather the --id-column?"
-        )
-    return links
-
-
-def _all_links(
-    request: Request,
-    file_links: Links | None,
-    label_links: Links | None,
-    ids: list[Any] | None,
-    console: Console,
-) -> tuple[Links | None, int]:
-    """Join links from file and labels, say how many, warn of contradictions."""
-    given = [links for links in (file_links, label_links) if links is not None]
-    if not given:
-        return None, 0
-    links = given[0] if len(given) == 1 else given[0] + given[1]
-    sources = [str(request.links)] if file_links is not None else []
-    sources += [f"the labels in {request.label_column!r}"] if label_links is not None else []
-    console.say(
-        f"Links: {len(links.must):,} must, {len(links.cannot):,} cannot, "
-        f"from {' and '.join(sources)}."
-    )
-    remedy = f"See all, and what to remove, with: linkshift links check {request.links}"
-    if label_links is not None and not (file_links is not None and file_links.conflicts()):
-        remedy = f"Check the links against the labels in {request.label_column!r}."
-    if not request.method.copes:  # it will refuse contradictions itself
-        return links, 0
-    return links, _link_files.warn_of_conflicts(console, links, ids, remedy)
+    targets = {
+        "--output": (request.output, _write.LABEL_SUFFIXES),
+        "--plot": (request.plot, _write.PICTURE_SUFFIXES),
+        "--report": (request.report, _write.PAGE_SUFFIXES),
+        "--save": (request.save, _write.MODEL_SUFFIXES),
+    }
+    _write.check_targets(targets, request.source.files)
 
 
 # --- the work -----------------------------------------------------------------------------------
 
 
 def _cluster(request: Request, problem: Problem, console: Console) -> Result:
+    from linkshift.clustering import told
     from linkshift.metrics import link_satisfaction
 
+    method, why = _choose(request, problem)
+    if request.method == AUTO:
+        console.say(f"Method: {method}, {why}.")
+    check_links(method, request.options, problem.links)
+    n_conflicts = 0
+    if METHODS[method].copes:  # others refuse contradictions themselves
+        n_conflicts = count_conflicts(request.source, problem, console)
     scaling = Scaling.of(problem.X, request.scale)
-    console.say(_told_scale(request, problem))
-    X = scaling.apply(problem.X) if request.scale != "none" else problem.X
-    data: Any = X
-    if problem.views is not None:
-        data = {name: problem.part(X, columns) for name, columns in problem.views.items()}
-    _load_library()  # importing is no part of the method's time
-    start = time.perf_counter()
+    console.say(_told_scale(request, problem, method))
+    model, seconds = _fit(request, method, problem, scaling.apply(problem.X), console)
+    done = told(model)
+    console.say(done)
+    labels, links = model.labels_, problem.links
+    sizes = np.unique(labels[labels >= 0], return_counts=True)[1].tolist()
+    return Result(
+        method=method,
+        why=why,
+        done=done,
+        model=model,
+        scaling=scaling,
+        sizes=sizes,
+        n_noise=int((labels < 0).sum()),
+        link_report=None if links is None else link_satisfaction(labels, links),
+        n_conflicts=n_conflicts,
+        seconds=seconds,
+    )
+
+
+def _choose(request: Request, problem: Problem) -> tuple[str, str]:
+    if request.method != AUTO:
+        return request.method, "as asked for"
+    from linkshift.clustering import choose
+    from linkshift.estimators._common import joined_links
+
+    choice = choose(
+        joined_links(problem.file_links, problem.labels, len(problem.X), counted=True),
+        *problem.X.shape,
+        labelled=problem.labels is not None and problem.file_links is None,
+        n_views=1 if problem.views is None else len(problem.views),
+        given=request.options.params(),
+    )
+    # In the words of the command: the library speaks of its parameters.
+    check_options(choice.method, request.options)
+    return choice
+
+
+def _fit(
+    request: Request, method: str, problem: Problem, X: NDArray[Any], console: Console
+) -> tuple[Any, float]:
+    from linkshift.clustering import build, fit
+    from linkshift.links import ConflictError, Links
+
     with console.warnings(), console.progress("Clustering") as progress:
+        model = build(
+            method,
+            Links() if problem.links is None else problem.links,
+            n_rows=len(X),
+            random_state=request.seed,
+            n_jobs=request.threads,
+            progress=progress,
+            **request.options.params(),
+        )
+        start = time.perf_counter()  # importing is no part of the method's time
         try:
-            outcome = request.method.run(data, problem.links, request.options, progress)
+            fit(model, problem.tables(X), problem.file_links, problem.labels)
+        except ConflictError as error:
+            softer = ", give them confidences below 1" if method in ("cms", "groups") else ""
+            raise InputError(
+                f"{error}\nCorrect the links (`linkshift links check` lists all conflicts)"
+                f"{softer}, or use --method mean-shift, which copes with contradictions."
+            ) from error
         except ValueError as error:
-            # The library's refusals are written for people; pass them on as they are.
-            raise InputError(str(error)) from error
-    seconds = time.perf_counter() - start
-    console.say(outcome.done)
-    centres = None if outcome.centres is None else scaling.undo(outcome.centres)
-    outcome = replace(outcome, centres=centres)
-    clustered = outcome.labels[outcome.labels >= 0]
-    sizes = np.unique(clustered, return_counts=True)[1].tolist()
-    report = None if problem.links is None else link_satisfaction(outcome.labels, problem.links)
-    return Result(outcome, sizes, len(outcome.labels) - len(clustered), report, seconds)
+            raise InputError(_refusal(request, method, model, error)) from error
+    return model, time.perf_counter() - start
 
 
-def _told_scale(request: Request, problem: Problem) -> str:
+def _refusal(request: Request, method: str, model: Any, error: ValueError) -> str:
+    """Pass on the library's refusal, which is for people; but one remedy names parameters."""
+    if method != "groups" or error.__cause__ is None:
+        return str(error)
+    # Clusters of such sizes cannot keep the links.
+    low, high = model.size_bounds_
+    return (
+        f"{error.__cause__}. With --clusters {request.options.clusters}, clusters have {low} to "
+        f"{high} rows; take another number, or remove links."
+    )
+
+
+def _told_scale(request: Request, problem: Problem, method: str) -> str:
     """Say how columns are scaled, and when they are not but should be."""
     told = {
         "none": "none, columns are taken as they are",
@@ -218,149 +215,9 @@ def _told_scale(request: Request, problem: Problem) -> str:
         "minmax": "minmax, each column goes from 0 to 1",
     }[request.scale]
     if request.scale != "none":
-        unit = "; the bandwidth is in that unit" if "bandwidth" in request.method.uses else ""
+        unit = "; the bandwidth is in that unit" if "bandwidth" in METHODS[method].uses else ""
         return f"Scale: {told}{unit}."
     # Units of different views do not matter to each other.
     parts = [problem.names] if problem.views is None else problem.views.values()
     notes = (_read.spread_note(problem.part(problem.X, columns), columns) for columns in parts)
     return f"Scale: {told}.{next(filter(None, notes), '')}"
-
-
-def _load_library() -> None:
-    import linkshift.estimators
-    import linkshift.refinement  # noqa: F401
-
-
-# --- out ----------------------------------------------------------------------------------------
-
-
-def _write_files(request: Request, problem: Problem, result: Result) -> None:
-    labels = result.outcome.labels
-    if request.output is not None:
-        _write.write_labels(request.output, labels, problem.ids)
-    if request.plot is not None:
-        X = problem.X
-        if problem.views is not None and request.scale != "none":
-            # As the method saw them: in their own units, one view would be all there is to see.
-            X = Scaling.of(X, request.scale).apply(X)
-        _write.write_picture(
-            request.plot,
-            X,
-            labels,
-            links=problem.links,
-            modes=result.outcome.centres,
-            title=request.data.name,
-            view_names=None if problem.views is None else tuple(problem.views),
-            view_importances=result.outcome.view_importances,
-        )
-
-
-def _print_data(request: Request, problem: Problem, result: Result) -> None:
-    if request.json:
-        json.dump(_report(request, problem, result), sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
-    elif request.output is None:
-        sys.stdout.write(_write.labels_text(result.outcome.labels, problem.ids))
-    sys.stdout.flush()
-
-
-def _report(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
-    bandwidth = result.outcome.bandwidth
-    report = {
-        "n_samples": len(problem.X),
-        "n_clusters": len(result.sizes),
-        "n_noise": result.n_noise,
-        "sizes": result.sizes,
-        "method": request.method.name,
-        "done": result.outcome.done,
-        "columns": list(problem.names),
-        "scale": request.scale,
-        "bandwidth": bandwidth.tolist() if isinstance(bandwidth, np.ndarray) else bandwidth,
-        "seconds": round(result.seconds, 6),
-        "versions": _versions(),
-        "links": _links_report(problem, result.link_report),
-        "views": _views_report(problem, result.outcome),
-        "labels": result.outcome.labels.tolist(),
-    }
-    if problem.ids is not None:
-        report["ids"] = [
-            name if isinstance(name, (str, int, float)) else str(name) for name in problem.ids
-        ]
-    return report
-
-
-def _links_report(problem: Problem, report: LinkReport | None) -> dict[str, Any] | None:
-    if report is None:
-        return None
-    return {
-        "n_must": report.n_must,
-        "n_cannot": report.n_cannot,
-        "must_kept": report.must_kept,
-        "cannot_kept": report.cannot_kept,
-        "violated_must": report.violated_must.tolist(),
-        "violated_cannot": report.violated_cannot.tolist(),
-        "n_conflicts": problem.n_conflicts,
-    }
-
-
-def _views_report(problem: Problem, outcome: Outcome) -> dict[str, Any] | None:
-    """Give importances with a row for each cluster, in the order of sizes."""
-    if problem.views is None or outcome.view_importances is None:
-        return None
-    return {
-        "names": list(problem.views),
-        "columns": [list(columns) for columns in problem.views.values()],
-        "importances": outcome.view_importances.tolist(),
-    }
-
-
-def _versions() -> dict[str, str]:
-    names = ("numpy", "scipy", "scikit-learn", "numba")
-    found = {name: version(name) for name in names}
-    return {"linkshift": __version__, "python": platform.python_version(), **found}
-
-
-def _summarise(request: Request, problem: Problem, result: Result, console: Console) -> None:
-    sizes = sorted(result.sizes, reverse=True)
-    noise = f"; noise {result.n_noise:,}" if result.n_noise else ""
-    shown = ", ".join(f"{size:,}" for size in sizes[:6])
-    shown += f" and {len(sizes) - 6:,} more" if len(sizes) > 6 else ""
-    told = f"{counted(len(sizes), 'cluster')}, {'size' if len(sizes) == 1 else 'sizes'} {shown}"
-    console.say(f"{told}{noise}.{_advice(request, sizes)}")
-    if problem.views is not None and result.outcome.view_importances is not None:
-        _tell_views(tuple(problem.views), result.outcome.view_importances, result.sizes, console)
-    if result.link_report is not None:
-        links = result.link_report
-        console.say(
-            f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
-            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot."
-        )
-    written = [str(path) for path in (request.output, request.plot) if path is not None]
-    where = f" Written: {listed(written)}." if written else ""
-    console.say(f"Time: {result.seconds:.2f} s.{where}")
-
-
-def _tell_views(
-    names: tuple[str, ...], importances: NDArray[Any], sizes: list[int], console: Console
-) -> None:
-    """Print the view that matters most to each cluster."""
-    top = importances.argmax(axis=1)
-    rows = [
-        (str(c), f"{sizes[c]:,}", names[v], f"{importances[c, v]:.2f}") for c, v in enumerate(top)
-    ]
-    console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])
-    if len(rows) > _SHOWN_CLUSTERS:
-        console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
-
-
-def _advice(request: Request, sizes: list[int]) -> str:
-    """Say what to turn when the result is of no use."""
-    uses, by_neighbours = request.method.uses, request.options.n_neighbors is not None
-    knob = "--bandwidth" if "bandwidth" in uses and not by_neighbours else "--n-neighbors"
-    if not uses & {"bandwidth", "n_neighbors"}:
-        return ""
-    if len(sizes) == 1 and sizes[0] > 1:
-        return f" For more clusters, take a smaller {knob}."
-    if len(sizes) > 2 and len(sizes) > sum(sizes) / 2:
-        return f" For fewer clusters, take a larger {knob}."
-    return ""

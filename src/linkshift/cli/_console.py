@@ -134,3 +134,11 @@ def shown_rows(rows: Sequence[int], most: int = 5) -> str:
     """Give ``row 3`` or ``rows 3, 17, 20 and 5 more``."""
     text = ("row " if len(rows) == 1 else "rows ") + ", ".join(str(row) for row in rows[:most])
     return text + (f" and {len(rows) - most:,} more" if len(rows) > most else "")
+
+
+def shown_sizes(sizes: Sequence[int], noun: str, most: int = 6) -> str:
+    """Give ``3 clusters, sizes 20, 18, 2``: the largest first, and how many more there are."""
+    ordered = sorted(sizes, reverse=True)
+    text = ", ".join(f"{size:,}" for size in ordered[:most])
+    text += f" and {len(ordered) - most:,} more" if len(ordered) > most else ""
+    return f"{counted(len(ordered), noun)}, {'size' if len(ordered) == 1 else 'sizes'} {text}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from linkshift.cli._console import Console, InputError, counted
 from linkshift.cli._read import check_readable
-from linkshift.links import Conflict, Conflicts, Links, PairError, RowRangeError
+from linkshift.links import Conflict, Links, PairError, RowRangeError, _files
+from linkshift.links._text import short
 
 # The library's messages end with advice for Python users; the command line has its own.
 _PYTHON_ADVICE = (
@@ -17,6 +19,28 @@ _PYTHON_ADVICE = (
     "; correct the pair, or keep",
     ", or pass duplicates=",
 )
+KINDS = ("must", "cannot")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A link that a file gives again."""
+
+    kind: str
+    pair: tuple[Hashable, Hashable]
+    place: str
+    first: str
+
+
+@dataclass(frozen=True, eq=False)
+class LinkFile:
+    """Links, and where in their file they stand."""
+
+    path: Path
+    links: Links
+    places: dict[str, list[str]]  # by kind, in the order of the links
+    repeats: list[Repeat]
 
 
 def read_links(
@@ -26,31 +50,104 @@ def read_links(
 
     Ids are found by their text. Without ids, links keyed by id are given as they are.
     """
+    return _checked(path, n_rows, ids, "raise")[0]
+
+
+def read_link_file(
+    path: Path, *, n_rows: int | None = None, ids: Sequence[Hashable] | None = None
+) -> LinkFile:
+    """As `read_links`; a pair that is given twice counts once, and is told."""
+    links, pairs, lines = _checked(path, n_rows, ids, "drop")
+    places: dict[str, list[str]] = {}
+    repeats: list[Repeat] = []
+    for kind in KINDS:
+        where = [f"{kind} {i}" for i in range(len(pairs[kind]))]
+        if lines is not None:
+            where = [f"line {line}" for line in lines[kind]]
+        repeats += [
+            Repeat(kind, tuple(pairs[kind][i]), where[i], where[first])
+            for i, first in _repeated(pairs[kind]).items()
+        ]
+        places[kind] = _first_ones(pairs[kind], where)
+    return LinkFile(path, links, places, repeats)
+
+
+def _repeated(pairs: Sequence[Sequence[Hashable]]) -> dict[int, int]:
+    """Positions of pairs that were there before, and where."""
+    seen: dict[frozenset[Hashable], int] = {}
+    found = ((i, seen.setdefault(frozenset(pair), i)) for i, pair in enumerate(pairs))
+    return {i: first for i, first in found if i != first}
+
+
+def _first_ones(pairs: Sequence[Sequence[Hashable]], items: list[T]) -> list[T]:
+    """Leave out the items of pairs that were there before."""
+    again = _repeated(pairs)
+    return [item for i, item in enumerate(items) if i not in again] if again else items
+
+
+_Read = tuple[Links, dict[str, Any], dict[str, list[int]] | None]
+
+
+def _checked(
+    path: Path,
+    n_rows: int | None,
+    ids: Sequence[Hashable] | None,
+    duplicates: Literal["raise", "drop"],
+) -> _Read:
+    """Give the links, the pairs as the file has them, and in CSV their lines."""
     if path.suffix.lower() not in (".csv", ".json"):
-        raise InputError(f"links are read from .csv or .json files, and {path} is neither.")
+        raise InputError(
+            f"links are read from .csv or .json files, and {path} is neither. Write a .csv file "
+            "with the columns a,b,kind."
+        )
     check_readable(path)
+    read = _from_csv if path.suffix.lower() == ".csv" else _from_json
     try:
-        links = _read(path, n_rows, ids)
+        links, pairs, lines = read(path, n_rows, ids, duplicates)
         if n_rows is not None and not links.keyed_by_id:
             links = links.check(n_rows)
     except RowRangeError as error:
-        raise InputError(f"{_plain(error)}. Rows count from 0; correct the pair.") from error
+        raise InputError(f"{_named(error, path)}. Rows count from 0; correct the pair.") from error
     except PairError as error:
-        raise InputError(f"{_plain(error)}.{_id_advice(error, ids)}") from error
+        raise InputError(f"{_named(error, path)}.{_id_advice(error, ids)}") from error
     except (ValueError, TypeError) as error:
-        raise InputError(f"{_plain(error)}.") from error
-    return links
+        raise InputError(f"{_named(error, path)}.") from error
+    return links, pairs, lines
 
 
-def _read(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) -> Links:
-    if path.suffix.lower() == ".csv":
-        if ids is not None:
-            return Links.read_csv(path, ids=ids)
-        links = Links.read_csv(path)
-        # Read again with the number of rows: the error then names the line.
-        return links if links.keyed_by_id else Links.read_csv(path, n_samples=n_rows)
-    links = Links.read_json(path)
-    return links if ids is None or not links.keyed_by_id else _by_text(links, ids)
+def _from_csv(
+    path: Path,
+    n_rows: int | None,
+    ids: Sequence[Hashable] | None,
+    duplicates: Literal["raise", "drop"],
+) -> _Read:
+    content = _files.read_csv(path, ids)
+    try:
+        links = Links(**content.arguments, duplicates=duplicates)
+    except PairError as error:
+        raise _files.at_line(error, path, content) from error
+    try:
+        if content.ids is not None:
+            links = links.resolve(content.ids)
+        elif n_rows is not None and not links.keyed_by_id:
+            links = links.check(n_rows)._make(links._pairs, n_rows)
+    except PairError as error:
+        kept = {kind: _first_ones(content.arguments[kind], content.lines[kind]) for kind in KINDS}
+        raise _files.at_line(error, path, content._replace(lines=kept)) from error
+    return links, content.arguments, content.lines
+
+
+def _from_json(
+    path: Path,
+    n_rows: int | None,  # noqa: ARG001 - the pair is named by its position in any case
+    ids: Sequence[Hashable] | None,
+    duplicates: Literal["raise", "drop"],
+) -> _Read:
+    links = Links.read_json(path, duplicates=duplicates)
+    if ids is not None and links.keyed_by_id:
+        links = _by_text(links, ids)
+    data = _files.load_json(path)[1]
+    return links, {kind: data[kind] or [] for kind in KINDS}, None
 
 
 def _by_text(links: Links, ids: Sequence[Hashable]) -> Links:
@@ -68,11 +165,13 @@ def _by_text(links: Links, ids: Sequence[Hashable]) -> Links:
     )
 
 
-def _plain(error: Exception) -> str:
+def _named(error: Exception, path: Path) -> str:
+    """Give a message of the library with the file's name and without advice for Python."""
     text = str(error)
     for advice in _PYTHON_ADVICE:
         text = text.partition(advice)[0]
-    return text.rstrip(".")
+    text = text.rstrip(".")
+    return text if str(path) in text else f"{path}: {text}"
 
 
 def _id_advice(error: PairError, ids: Sequence[Hashable] | None) -> str:
@@ -83,12 +182,16 @@ def _id_advice(error: PairError, ids: Sequence[Hashable] | None) -> str:
 
 def require_rows(links: Links, path: Path) -> None:
     """Refuse links that still wait for ids."""
-    if links.keyed_by_id:
-        first = (*links.must_ids, *links.cannot_ids)[0][0]
-        raise InputError(
-            f"{path} links samples by id, such as {first!r}. "
-            "Say which column of the data holds the ids: --id-column NAME."
-        )
+    if not links.keyed_by_id:
+        return
+    where, first = str(path), (*links.must_ids, *links.cannot_ids)[0][0]
+    if path.suffix.lower() == ".csv":
+        line, first = _files.first_name(_files.read_records(path)) or (1, first)
+        where = f"{path}, line {line}"
+    raise InputError(
+        f"{where}: the file links samples by id, such as {short(first)}. "
+        "Say which column of the data holds the ids: --id-column NAME."
+    )
 
 
 def links_of_labels(labels: list[Any], column: str) -> Links:
@@ -96,24 +199,20 @@ def links_of_labels(labels: list[Any], column: str) -> Links:
     try:
         return Links.from_labels(labels)
     except ValueError as error:
-        raise InputError(f"--label-column {column}: {error}.") from error
+        raise InputError(f"--labels-column {column}: {error}.") from error
 
 
 # --- conflicts ----------------------------------------------------------------------------------
 
 
+def with_ids(ends: Iterable[Any], ids: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
+    """Give rows in the user's ids."""
+    return tuple(ends if ids is None else (ids[end] for end in ends))
+
+
 def named_conflict(conflict: Conflict, ids: Sequence[Hashable] | None) -> Conflict:
     """Give a conflict in the user's ids."""
-    if ids is None:
-        return conflict
-    return Conflict(
-        tuple(_name(end, ids) for end in conflict.cannot),
-        tuple(_name(end, ids) for end in conflict.chain),
-    )
-
-
-def _name(end: Any, ids: Sequence[Hashable]) -> Hashable:
-    return ids[end]
+    return Conflict(with_ids(conflict.cannot, ids), with_ids(conflict.chain, ids))
 
 
 def warn_of_conflicts(
@@ -128,26 +227,3 @@ def warn_of_conflicts(
             f"Going on: links are weighed, not obeyed, and some will be broken. {remedy}"
         )
     return len(conflicts)
-
-
-def report(conflicts: Conflicts, links: Links, ids: Sequence[Hashable] | None) -> str:
-    """Tell all conflicts with their chains, and the smallest removal."""
-
-    def pair(ends: Sequence[Any]) -> str:
-        return "({})".format(", ".join(repr(end if ids is None else ids[end]) for end in ends))
-
-    counts = f"{counted(len(links.must_ids), 'must-link')} and " + counted(
-        len(links.cannot_ids), "cannot-link"
-    )
-    if not conflicts:
-        return f"No conflicts among {counts}."
-    lines = [f"{counted(len(conflicts), 'conflict')} among {counts}:"]
-    for conflict in conflicts:
-        chain = " - ".join(repr(end if ids is None else _name(end, ids)) for end in conflict.chain)
-        lines.append(f"  cannot-link {pair(conflict.cannot)} against must-links {chain}")
-    removal = conflicts.suggested_removal
-    what = "Smallest removal" if removal.exact else "Removal (perhaps not the smallest)"
-    lines.append(f"{what} that leaves no conflict, {counted(len(removal), 'link')}:")
-    lines += [f"  must-link {pair(ends)}" for ends in removal.must]
-    lines += [f"  cannot-link {pair(ends)}" for ends in removal.cannot]
-    return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,12 @@ from numpy.typing import NDArray
 from linkshift.cli._arrays import ArrayTable, read_array
 from linkshift.cli._console import Console, InputError, counted, hint, listed, shown_rows
 from linkshift.cli._frames import FrameTable, read_frame
+from linkshift.links._text import short
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".npy")
+
+# Squares and sums of squares of larger numbers are infinite.
+LARGEST = {"float32": 1e18, "float64": 1e150}
 
 Table = FrameTable | ArrayTable
 
@@ -43,33 +48,50 @@ def read_table(path: Path, *, header: bool | None = None, id_column: str | None 
         table: Table = read_array(path)
     else:
         table = read_frame(path, header=header, id_column=id_column)
+    if not table.names:
+        raise InputError(f"{path} has no columns. Give a table with data.")
     if table.n_rows == 0:
-        raise InputError(f"{path} has no rows.")
+        raise InputError(f"{path} has no rows. Give a table with data.")
     return table
 
 
 def check_readable(path: Path) -> None:
     """Refuse a file that is not there, with a name that may have been meant."""
-    if path.is_file():
-        try:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
             path.open("rb").close()
-        except OSError as error:
-            raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-        return
-    if path.is_dir():
+    except (FileNotFoundError, NotADirectoryError):
+        raise _not_there(path) from None
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}. Give a file that can be."
+        ) from None
+    if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder; give a file.")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path} is no ordinary file. Copy what it holds into one.")
+
+
+def _not_there(path: Path) -> InputError:
+    if path.is_symlink():
+        return InputError(f"{path} is a link to a file that does not exist. Give another file.")
     folder = path.parent
     if not folder.is_dir():
-        raise InputError(f"{path} does not exist; neither does the folder {folder}.")
+        return InputError(f"{path} does not exist; neither does the folder {folder}.")
     there = sorted(item.name for item in folder.iterdir() if item.is_file())
-    raise InputError(f"{path} does not exist.{hint(path.name, there)}")
+    return InputError(f"{path} does not exist.{hint(path.name, there)}")
 
 
 # --- columns ------------------------------------------------------------------------------------
 
 
 def features(
-    table: Table, console: Console, *, columns: str | None, reserved: Sequence[str]
+    table: Table,
+    console: Console,
+    *,
+    columns: str | tuple[str, ...] | None,
+    reserved: Sequence[str],
 ) -> Features:
     """Pick the columns to cluster, say which, and refuse gaps in them."""
     free = [name for name in table.names if name not in reserved]
@@ -92,7 +114,7 @@ def features(
         + "."
     )
     X = table.matrix(names)
-    _refuse_gaps(X, names)
+    _refuse_gaps(table, X, names)
     if columns is None:
         _warn_of_counters(X, names, console)
         if isinstance(table, FrameTable):
@@ -108,13 +130,17 @@ def _warn_of_typos(table: FrameTable, free: list[str], console: Console) -> None
         row, cell, share = table.not_a_number(name)
         if 0 < share < 0.5:
             console.warn(
-                f"column {name!r} is left out because not all of it is numbers: row {row} has "
-                f"{cell!r}. Correct the cell to use the column."
+                f"{table.place(row)}: column {name!r} is left out because not all of it is "
+                f"numbers: row {row} has {short(cell)}. Correct the cell to use the column."
             )
 
 
-def _named_columns(table: Table, columns: str, reserved: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in columns.split(",") if name.strip())
+def _named_columns(
+    table: Table, columns: str | tuple[str, ...], reserved: Sequence[str]
+) -> tuple[str, ...]:
+    names = columns
+    if isinstance(names, str):
+        names = tuple(name.strip() for name in names.split(",") if name.strip())
     if not names:
         raise InputError("--columns is empty. Name the columns with commas between: --columns a,b.")
     for name in names:
@@ -123,7 +149,7 @@ def _named_columns(table: Table, columns: str, reserved: Sequence[str]) -> tuple
             raise InputError(f"column {name!r} holds ids or labels; take it out of --columns.")
         if names.count(name) > 1:
             raise InputError(f"--columns names {name!r} twice.")
-        if table.kind(name) in ("text", "date", "array"):
+        if table.kind(name) not in ("number", "true/false"):
             raise InputError(_not_numeric(table, name))
     return names
 
@@ -131,11 +157,15 @@ def _named_columns(table: Table, columns: str, reserved: Sequence[str]) -> tuple
 def _not_numeric(table: Table, name: str) -> str:
     if isinstance(table, ArrayTable):
         return f"--columns takes columns of the matrix, by number; {name!r} is another array."
-    if table.kind(name) == "date":
-        return f"column {name!r} holds dates. Turn them into numbers, or leave it out of --columns."
+    kind = table.kind(name)
+    if kind in ("date", "list"):
+        return (
+            f"{table.path}: column {name!r} holds {kind}s. Turn them into numbers, or leave it "
+            "out of --columns."
+        )
     row, cell, _ = table.not_a_number(name)
     return (
-        f"column {name!r} is not numeric: row {row} has {cell!r}. "
+        f"{table.place(row)}: column {name!r} is not numeric: row {row} has {short(cell)}. "
         "Correct it, or leave the column out of --columns."
     )
 
@@ -149,11 +179,18 @@ def check_column(table: Table, name: str, option: str) -> None:
         )
 
 
-def _refuse_gaps(X: NDArray[Any], names: tuple[str, ...]) -> None:
-    if np.isfinite(X).all():
+def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...]) -> None:
+    most = LARGEST[X.dtype.name]
+    usable = np.abs(X) <= most  # NaN is not
+    if usable.all():
         return
+    first = int(np.argmin(usable.all(axis=1)))
     parts = []
-    for what, wrong in (("missing", np.isnan(X)), ("infinite", np.isinf(X))):
+    for what, wrong in (
+        ("missing", np.isnan(X)),
+        ("infinite", np.isinf(X)),
+        (f"too large to be squared (beyond {most:g})", ~usable & np.isfinite(X)),
+    ):
         columns = np.flatnonzero(wrong.any(axis=0))
         parts += [
             f"  {names[j]}: {what} in {shown_rows(np.flatnonzero(wrong[:, j]).tolist())}"
@@ -161,11 +198,12 @@ def _refuse_gaps(X: NDArray[Any], names: tuple[str, ...]) -> None:
         ]
         if len(columns) > 5:
             parts.append(f"  and {len(columns) - 5} more columns with {what} values")
-    whole = [name for name, fine in zip(names, np.isfinite(X).all(axis=0), strict=True) if fine]
+    whole = [name for name, fine in zip(names, usable.all(axis=0), strict=True) if fine]
     remedy = "Fill the cells or delete the rows"
     if 0 < len(whole) <= 12:
         remedy += f", or use only the whole columns: --columns {','.join(whole)}"
-    raise InputError("\n".join(["some cells hold no usable number.", *parts, remedy + "."]))
+    head = f"{table.place(first)}: some cells hold no usable number."
+    raise InputError("\n".join([head, *parts, remedy + "."]))
 
 
 def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console) -> None:
@@ -203,33 +241,43 @@ def spread_note(X: NDArray[Any], names: tuple[str, ...]) -> str:
 
 def sample_ids(table: Table, column: str) -> list[Any]:
     """Give the ids of the rows: all there, all different."""
-    check_column(table, column, "--id-column")
-    ids = table.values(column)
+    ids = _cells(table, column, "--id-column")
     empty = [row for row, name in enumerate(ids) if name is None or name == "" or name != name]
     if empty:
-        raise InputError(f"--id-column {column}: no id in {shown_rows(empty)}. Fill them in.")
+        raise InputError(
+            f"{table.place(empty[0])}: --id-column {column}: no id in {shown_rows(empty)}. "
+            "Fill them in."
+        )
     seen: dict[str, int] = {}
     for row, name in enumerate(ids):
         first = seen.setdefault(str(name), row)
         if first != row:
             raise InputError(
-                f"--id-column {column}: rows {first} and {row} have the same id, {name!r}. "
-                "Ids must differ; choose another column."
+                f"{table.place(row)}: --id-column {column}: rows {first} and {row} have the same "
+                f"id, {short(name)}. Ids must differ; choose another column."
             )
     return ids
 
 
 def partial_labels(table: Table, column: str) -> list[Any]:
     """Give the labels of the rows, None where empty or -1."""
-    check_column(table, column, "--label-column")
-    labels = [_label(value) for value in table.values(column)]
+    labels = [_label(value) for value in _cells(table, column, "--labels-column")]
     for row, value in enumerate(labels):
         if isinstance(value, float) and not value.is_integer():
             raise InputError(
-                f"--label-column {column}: row {row} has {value:g}. Labels are names or whole "
-                "numbers; choose another column."
+                f"{table.place(row)}: --labels-column {column}: row {row} has {value:g}. Labels "
+                "are names or whole numbers; choose another column."
             )
     return labels
+
+
+def _cells(table: Table, column: str, option: str) -> list[Any]:
+    check_column(table, column, option)
+    if table.kind(column) == "list":
+        raise InputError(
+            f"{option}: column {column!r} of {table.path} holds lists. Choose another column."
+        )
+    return table.values(column)
 
 
 def _label(value: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 class Scaling:
     """Column by column: (x - shift) / spread."""
 
+    kind: str
     shift: NDArray[Any]
     spread: NDArray[Any]
 
@@ -27,12 +28,31 @@ class Scaling:
             shift, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
         # A constant column becomes nought, whatever it is divided by.
         spread = np.where(spread > 0, spread, 1.0)
-        return cls(shift.astype(X.dtype), spread.astype(X.dtype))
+        return cls(kind, shift.astype(X.dtype), spread.astype(X.dtype))
+
+    @classmethod
+    def from_about(cls, about: dict[str, Any]) -> Scaling:
+        """Take it from what a model file says of itself."""
+        dtype = np.dtype(about["dtype"])
+        return cls(
+            about["scale"],
+            np.array(about["shift"], dtype=dtype),
+            np.array(about["spread"], dtype=dtype),
+        )
+
+    def about(self) -> dict[str, Any]:
+        """Say it in plain values; every number keeps all its digits."""
+        return {
+            "scale": self.kind,
+            "dtype": self.shift.dtype.name,
+            "shift": self.shift.tolist(),
+            "spread": self.spread.tolist(),
+        }
 
     def apply(self, X: NDArray[Any]) -> NDArray[Any]:
         """Scale."""
-        return (X - self.shift) / self.spread
+        return X if self.kind == "none" else (X - self.shift) / self.spread
 
     def undo(self, X: NDArray[Any]) -> NDArray[Any]:
         """Scale back."""
-        return X * self.spread + self.shift
+        return X if self.kind == "none" else X * self.spread + self.shift

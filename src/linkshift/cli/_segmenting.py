@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import platform
-import sys
 import time
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift import __version__
 from linkshift.cli import _pictures
-from linkshift.cli._console import Console, InputError, counted, listed
-from linkshift.cli._write import check_target
+from linkshift.cli._console import Console, InputError, counted, listed, shown_sizes
+from linkshift.cli._write import check_targets, print_json, versions
 
 
 @dataclass(frozen=True)
@@ -66,9 +61,7 @@ def run(request: Request) -> None:
     if request.overlay is not None:
         _pictures.write_overlay(request.overlay, image, result.labels)
     if request.json:
-        json.dump(_report(request, result), sys.stdout, allow_nan=False)
-        sys.stdout.write("\n")
-        sys.stdout.flush()
+        print_json(_report(request, result))
     _summarise(request, result, console)
 
 
@@ -78,12 +71,13 @@ def _check(request: Request) -> None:
         raise InputError(
             "nothing would be written. Give -o labels.png, --overlay borders.png or --json."
         )
-    if request.output is not None:
-        check_target(request.output, "--output", _pictures.LABEL_SUFFIXES, inputs)
-    if request.overlay is not None:
-        check_target(request.overlay, "--overlay", _pictures.OVERLAY_SUFFIXES, inputs)
-        if request.output is not None and request.overlay.resolve() == request.output.resolve():
-            raise InputError(f"--output and --overlay are both {request.output}; name two files.")
+    check_targets(
+        {
+            "--output": (request.output, _pictures.LABEL_SUFFIXES),
+            "--overlay": (request.overlay, _pictures.OVERLAY_SUFFIXES),
+        },
+        inputs,
+    )
     kmeans = request.method == "kmeans"
     for option, value, fits in (
         ("--segments", request.segments, kmeans),
@@ -174,8 +168,6 @@ def _with_options(message: str) -> str:
 
 def _report(request: Request, result: Result) -> dict[str, Any]:
     h, w = result.labels.shape
-    names = ("numpy", "scipy", "scikit-learn", "numba", "scikit-image")
-    found = {name: version(name) for name in names}
     return {
         "image": str(request.image),
         "height": h,
@@ -187,19 +179,14 @@ def _report(request: Request, result: Result) -> dict[str, Any]:
         "output": None if request.output is None else str(request.output),
         "overlay": None if request.overlay is None else str(request.overlay),
         "seconds": round(result.seconds, 6),
-        "versions": {"linkshift": __version__, "python": platform.python_version(), **found},
+        "versions": versions("scikit-image"),
     }
 
 
 def _summarise(request: Request, result: Result, console: Console) -> None:
-    sizes = sorted(result.sizes, reverse=True)
-    shown = ", ".join(f"{size:,}" for size in sizes[:6])
-    shown += f" and {len(sizes) - 6:,} more" if len(sizes) > 6 else ""
-    console.say(
-        f"{counted(len(sizes), 'segment')}, {'size' if len(sizes) == 1 else 'sizes'} {shown}."
-    )
+    console.say(f"{shown_sizes(result.sizes, 'segment')}.")
     written = [str(path) for path in (request.output, request.overlay) if path is not None]
     if request.output is not None and request.output.suffix.lower() == ".png":
-        written[0] += f" ({8 if len(sizes) <= 256 else 16} bits)"
+        written[0] += f" ({8 if len(result.sizes) <= 256 else 16} bits)"
     where = f" Written: {listed(written)}." if written else ""
     console.say(f"Time: {result.seconds:.2f} s.{where}")

@@ -1,22 +1,46 @@
-"""Files are written beside their target and renamed: there is never half a file."""
+"""What the commands write: labels and pictures."""
 
 from __future__ import annotations
 
 import csv
 import io
-import secrets
-from collections.abc import Iterable, Iterator, Sequence
+import json
+import platform
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift import __version__, _files
 from linkshift.cli._console import InputError
 
 LABEL_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+PAGE_SUFFIXES = (".html", ".htm")
+MODEL_SUFFIXES = (".npz",)
+
+
+def check_targets(
+    targets: Mapping[str, tuple[Path | None, Sequence[str]]], inputs: Sequence[Path]
+) -> None:
+    """Check all files that will be written, by option, and that no two are the same."""
+    seen: dict[Path, str] = {}
+    for option, (path, suffixes) in targets.items():
+        if path is None:
+            continue
+        check_target(path, option, suffixes, inputs)
+        other = seen.setdefault(path.resolve(), option)
+        if other != option:
+            raise InputError(f"{other} and {option} are both {path}; name two files.")
+        if path.suffix.lower() == ".parquet":
+            require_parquet()
+        if suffixes is PICTURE_SUFFIXES:
+            require_matplotlib(option)
 
 
 def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Iterable[Path]) -> None:
@@ -39,16 +63,12 @@ def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Itera
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to; it takes the target's place only when all went well."""
-    # The suffix stays last: NumPy and matplotlib go by it.
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(8)}.tmp{path.suffix}")
+    """Give a temporary path to write to, and tell in words what goes wrong with it."""
     try:
-        yield temporary
-        temporary.replace(path)
+        with _files.replacing(path) as temporary:
+            yield temporary
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_labels(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) -> None:
@@ -65,6 +85,30 @@ def write_labels(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) ->
         else:
             arrays: dict[str, Any] = _columns(labels, ids)
             np.savez(temporary, **arrays)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as it is, in UTF-8."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+
+
+def print_text(text: str) -> None:
+    """Put data on stdout."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def print_json(report: Mapping[str, Any]) -> None:
+    """Put a report on stdout, as one line."""
+    print_text(json.dumps(report, allow_nan=False) + "\n")
+
+
+def versions(*others: str) -> dict[str, str]:
+    """Give the versions that a result depends on."""
+    names = ("numpy", "scipy", "scikit-learn", "numba", *others)
+    found = {name: version(name) for name in names}
+    return {"linkshift": __version__, "python": platform.python_version(), **found}
 
 
 def labels_text(labels: NDArray[Any], ids: Sequence[Any] | None, separator: str = ",") -> str:
@@ -102,13 +146,13 @@ def require_parquet() -> None:
         ) from None
 
 
-def require_matplotlib() -> None:
+def require_matplotlib(option: str = "--plot") -> None:
     """Refuse a picture before any work is done when it cannot be drawn."""
     try:
         import matplotlib as mpl
     except ImportError:
         raise InputError(
-            '--plot needs matplotlib. Install it with: pip install "linkshift[plot]"'
+            f'{option} needs matplotlib. Install it with: pip install "linkshift[plot]"'
         ) from None
     mpl.use("Agg")  # a file, not a window
 
@@ -144,6 +188,13 @@ def write_picture(
             ax=axes[1],
             title="View importances",
         )
+    write_figure(path, figure)
+
+
+def write_figure(path: Path, figure: Any) -> None:
+    """Write a figure, and close it."""
+    import matplotlib.pyplot as plt
+
     try:
         with replacing(path) as temporary:
             figure.savefig(temporary, dpi=150)

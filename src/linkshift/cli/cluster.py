@@ -7,74 +7,39 @@ from typing import Annotated
 
 import typer
 
+from linkshift.cli import _options as opt
 from linkshift.cli._console import exit_codes, one_of
-from linkshift.cli._methods import KERNELS, METHODS, Options
+from linkshift.cli._methods import AUTO, METHODS, NAMES, Options, bandwidth_option
 
-SCALES = ("none", "standard", "minmax")
-
-_METHOD_HELP = "; ".join(f"{method.name}: {method.help}" for method in METHODS.values())
+_METHOD_HELP = "; ".join(
+    [
+        "auto: picks one from what is given, and says which and why",
+        *(f"{method.name}: {method.help}" for method in METHODS.values()),
+    ]
+)
 
 
 def cluster(
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table to cluster: .csv, .tsv, .parquet, .npz or .npy."
-        ),
-    ],
-    links: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Pairs that belong together or apart: .csv with the columns "
-            "a,b,kind[,confidence] (kind: must or cannot; rows count from 0), or .json.",
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="Columns to cluster. Default: all that are numeric."),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column that names the rows, for links and output."),
-    ] = None,
-    label_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Column of known labels (empty or -1: unknown), used as links."
-        ),
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line holds names."),
-    ] = None,
-    scale: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(SCALES),
-            callback=one_of(SCALES),
-            help="standard: mean 0, spread 1; minmax: from 0 to 1.",
-        ),
-    ] = "none",
+    data: opt.Data,
+    links: opt.LinksFile = None,
+    columns: opt.Columns = None,
+    id_column: opt.IdColumn = None,
+    labels_column: opt.LabelsColumn = None,
+    header: opt.Header = None,
+    scale: opt.Scale = "none",
     method: Annotated[
         str,
-        typer.Option(metavar="NAME", callback=one_of(METHODS), help=f"{_METHOD_HELP}."),
-    ] = "mean-shift",
+        typer.Option(metavar="NAME", callback=one_of(NAMES), help=f"{_METHOD_HELP}."),
+    ] = AUTO,
     bandwidth: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="How far the kernel sees: larger gives fewer clusters. Default: from the data.",
-        ),
-    ] = None,
-    kernel: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            callback=one_of(KERNELS),
-            help=f"{', '.join(KERNELS)}. Default: flat.",
+            metavar="NUMBER|links",
+            help="How far the kernel sees: larger gives fewer clusters. links: the one that the "
+            "links support best. Default: from the data.",
         ),
     ] = None,
+    kernel: opt.Kernel = None,
     n_neighbors: Annotated[
         int | None,
         typer.Option(
@@ -104,21 +69,14 @@ def cluster(
             "20 for groups.",
         ),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Default: all cores.")
-    ] = None,
-    output: Annotated[
-        Path | None,
+    seed: Annotated[
+        int,
         typer.Option(
-            "--output",
-            "-o",
-            metavar="OUT",
-            help="Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
+            metavar="N", min=0, max=2**32 - 1, help="Of what is drawn at random. Default: 0."
         ),
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object on stdout: labels and report.")
-    ] = False,
+    ] = 0,
+    threads: opt.Threads = None,
+    output: opt.LabelsOutput = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -126,9 +84,20 @@ def cluster(
             help="Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")
-    ] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="HTML", help="Write a page with all there is to see; it needs no network."
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="NPZ", help="Keep the model, for linkshift predict and linkshift explain."
+        ),
+    ] = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Cluster the rows of a table.
 
@@ -136,29 +105,28 @@ def cluster(
     """
     with exit_codes():
         from linkshift.cli._clustering import Request, run
+        from linkshift.cli._problem import Source
 
         run(
             Request(
-                data=data,
-                links=links,
-                columns=columns,
-                id_column=id_column,
-                label_column=label_column,
-                header=header,
+                source=Source(data, links, columns, id_column, labels_column, header),
                 scale=scale,
-                method=METHODS[method],
+                method=method,
                 options=Options(
-                    bandwidth=bandwidth,
+                    bandwidth=bandwidth_option(bandwidth),
                     kernel=kernel,
                     n_neighbors=n_neighbors,
                     max_iter=max_iter,
-                    threads=threads,
                     clusters=clusters,
                     view=tuple(view) if view else None,
                 ),
+                seed=seed,
+                threads=threads,
                 output=output,
-                json=json,
                 plot=plot,
+                report=report,
+                save=save,
+                json=json,
                 quiet=quiet,
             )
         )

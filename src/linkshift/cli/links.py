@@ -39,14 +39,20 @@ def check(
         int | None,
         typer.Option(metavar="N", min=0, help="The number of rows, in place of DATA."),
     ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with all that was found.")
+    ] = False,
 ) -> None:
-    """Find contradictions, with the chains that make them and what to remove.
+    """Find contradictions, with the chains that make them and the fewest links to remove.
+
+    Also told: links that others imply, links given twice, groups of must-linked rows,
+    confidences, and with DATA the rows that no link names.
 
     Exit code: 0 without conflicts, 1 with conflicts, 2 when a file cannot be used.
     """
     with exit_codes():
         _check_options(data, id_column, header, n_samples)
-        if _check(file, data, id_column, header, n_samples):
+        if _check(file, data, id_column, header, n_samples, json):
             raise typer.Exit(1)
 
 
@@ -67,18 +73,25 @@ def _check(
     id_column: str | None,
     header: bool | None,
     n_samples: int | None,
+    json: bool,
 ) -> bool:
     """Print the report; True when there are conflicts."""
-    from linkshift.cli import _link_files, _read
+    from linkshift.cli import _link_files, _link_report, _read
 
     ids = None
     if data is not None:
         table = _read.read_table(data, header=header, id_column=id_column)
         n_samples = table.n_rows
         ids = None if id_column is None else _read.sample_ids(table, id_column)
-    links = _link_files.read_links(file, n_rows=n_samples, ids=ids)
+    found = _link_report.Diagnosis(
+        _link_files.read_link_file(file, n_rows=n_samples, ids=ids), ids, n_samples
+    )
     if n_samples is not None:
-        _link_files.require_rows(links, file)
-    conflicts = links.conflicts()
-    typer.echo(_link_files.report(conflicts, links, ids))
-    return bool(conflicts)
+        _link_files.require_rows(found.links, file)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(_link_report.as_dict(found, with_rows=data is not None), default=str))
+    else:
+        typer.echo(_link_report.as_text(found))
+    return bool(found.conflicts)

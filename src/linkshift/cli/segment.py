@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from linkshift.cli import _options as opt
 from linkshift.cli._console import exit_codes, one_of
 
 METHODS = ("mean-shift", "kmeans")
@@ -75,19 +76,13 @@ def segment(
             help="Smaller segments join a neighbour. Default: a three-hundredth of the image.",
         ),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Default: all cores.")
-    ] = None,
+    threads: opt.Threads = None,
     seed: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="Of the random starts of kmeans. Default: 0."),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print a report as one JSON object on stdout.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")
-    ] = False,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Divide a picture into segments.
 

@@ -5,6 +5,7 @@ from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.estimators.kernel_mean_shift import KernelMeanShift
 from linkshift.estimators.mean_shift import MeanShift
 from linkshift.estimators.metric_mean_shift import MetricMeanShift
+from linkshift.estimators.refined_clustering import RefinedClustering
 
 __all__ = [
     "ConstrainedMeanShift",
@@ -12,4 +13,5 @@ __all__ = [
     "KernelMeanShift",
     "MeanShift",
     "MetricMeanShift",
+    "RefinedClustering",
 ]

@@ -15,6 +15,7 @@ from linkshift.bandwidth import neighbour_bandwidth
 from linkshift.links import Links, class_codes
 from linkshift.shift.engine import first_of_equal_rows
 
+_MOST_COMPLETE = 200  # labelled rows, whose pairs number 19,900
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 
 
@@ -29,12 +30,19 @@ def refuse_links_as_y(y: object) -> None:
         raise TypeError("Links were given in the place of y, which is ignored; write links=...")
 
 
-def joined_links(links: Links | None, partial_labels: ArrayLike | None, n: int) -> Links:
-    """Links and partial labels as one set of links, checked against the number of rows."""
+def joined_links(
+    links: Links | None, partial_labels: ArrayLike | None, n: int, *, counted: bool = False
+) -> Links:
+    """Links and partial labels as one set of links, checked against the number of rows.
+
+    For a method that counts links, up to 200 labelled rows are linked pair by pair.
+    """
     given = Links.coerce(links).check(n)
     if partial_labels is None:
         return given
-    return given + Links.from_labels(known_classes(partial_labels, n)).check(n)
+    known = known_classes(partial_labels, n)
+    complete = counted and int((known >= 0).sum()) <= _MOST_COMPLETE
+    return given + Links.from_labels(known, complete=complete).check(n)
 
 
 def known_classes(partial_labels: ArrayLike, n: int) -> NDArray[np.int64]:

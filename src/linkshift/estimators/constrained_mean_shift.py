@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,8 @@ from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._explaining import Evidence, Explains, Refit
+from linkshift._link_shares import Bending
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
 from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
@@ -31,9 +34,9 @@ from linkshift.refinement import (
     absorb_dust,
     certain_links,
     hold,
-    is_local,
     merge_by_votes,
     nearest_rows,
+    neighbours_vote,
     settle,
 )
 from linkshift.shift.constrained import (
@@ -44,7 +47,6 @@ from linkshift.shift.constrained import (
     constrained_ascend,
     first_effect,
 )
-from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["ConstrainedMeanShift"]
 
@@ -58,7 +60,7 @@ class _Run(NamedTuple):
     bending: tuple[Array, Array]  # cannot-linked pairs of rows, and their confidence
 
 
-class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
+class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
     r"""Mean shift under must-links and cannot-links (CMS).
 
     Every point's centre climbs a density of its own, from which cannot-links take weight,
@@ -133,8 +135,10 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         Cluster of each row.
     n_clusters_ : int
         Number of clusters.
+    links_ : Links
+        The links that were given, those of ``partial_labels`` included.
     link_report_ : LinkReport
-        Which links hold.
+        Which of them hold.
     shifted_ : ndarray of shape (n_samples, n_features)
         Where each row's centre ended, in the units of X.
     bandwidth_ : ndarray of shape (n_iterations,)
@@ -146,7 +150,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         Positions before each iteration and after the last, with ``keep_history=True``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     See Also
@@ -269,7 +273,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         refuse_links_as_y(y)
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         self._check_combinations()
-        given = joined_links(links, partial_labels, data.shape[0])
+        given = joined_links(links, partial_labels, data.shape[0], counted=True)
         closure = self._close(given, data.shape[0])  # raises before anything is set
         self._dtype = data.dtype
         self._set_scaling(data)
@@ -305,7 +309,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         if self._shift_params() != self._fit_params:
             raise ValueError("Parameters have changed since fit; call fit again.")
         n = self._fit_points.shape[0]
-        given = joined_links(links, partial_labels, n)
+        given = joined_links(links, partial_labels, n, counted=True)
         return self._cluster(given, self._close(given, n))
 
     def _check_combinations(self) -> None:
@@ -373,6 +377,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         self.n_iter_ = max(ascent.n_iter, 1)
         self.labels_ = self._labels(ascent, float(self.bandwidth_[-1]), links, closure, neighbours)
         self.n_clusters_ = int(self.labels_.max()) + 1
+        self.links_ = links
         self.link_report_ = link_satisfaction(self.labels_, links)
         self.shifted_ = self._unscaled(ascent.centres[ascent.group])
         return self
@@ -431,11 +436,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         It is the ``part[0]``-th shift of ``part[1]``, for progress.
         """
         cannot, confidence = self._bending_links(links, closure, warn=name == "all")
-        shift: dict[str, Any] = {
-            "scale": self.constraint_scale,
-            "floor": 1e-3 * (float(np.ptp(points, axis=0).max()) or 1.0),
-            "blurring": self.blurring,
-        }
+        shift = self._shift_options(points)
         kernel = LinkKernel(self.kernel, self.truncation)
         past = None
         if name in self._runs:
@@ -457,6 +458,14 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
             **shift,
         )
         return _Run(ascent.history, (cannot, confidence)), ascent
+
+    def _shift_options(self, points: Array) -> dict[str, Any]:
+        """How links act, for the shift and for what looks at it."""
+        return {
+            "scale": self.constraint_scale,
+            "floor": 1e-3 * (float(np.ptp(points, axis=0).max()) or 1.0),
+            "blurring": self.blurring,
+        }
 
     def _progress(self, part: int, parts: int) -> Callable[[int, int], None] | None:
         """Progress of one shift as progress of the whole."""
@@ -505,12 +514,7 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         neighbours: Array,
     ) -> Array:
         """From end positions to labels: merge what is close, then let links settle."""
-        apart = None
-        if self.enforce and len(closure.component_cannot):
-            apart = centres_apart(ascent.group, closure)
-        # The paper's threshold: kernel value above 0.99 at the last bandwidth.
-        radius = bandwidth * np.sqrt(-np.log(0.99))
-        labels = merge_close(ascent.centres, radius, apart)[ascent.group]
+        labels = self._merged(ascent.centres, ascent.group, bandwidth, closure)
         labels = absorb_dust(labels, neighbours, self.min_cluster_size)
         if self.refine == "links" and len(links):
             labels = merge_by_votes(labels, links)
@@ -518,6 +522,15 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         if self.enforce:
             labels = hold(labels, closure, neighbours)
         return labels
+
+    def _merged(self, centres: Array, group: Array, bandwidth: float, closure: Closure) -> Array:
+        """Cluster of each row by the closeness of the centres alone."""
+        apart = None
+        if self.enforce and len(closure.component_cannot):
+            apart = centres_apart(group, closure)
+        # The paper's threshold: kernel value above 0.99 at the last bandwidth.
+        radius = bandwidth * np.sqrt(-np.log(0.99))
+        return merge_close(centres, radius, apart)[group]
 
     def _set_scaling(self, X: Array) -> None:
         low = X.min(axis=0).astype(np.float64)
@@ -534,13 +547,10 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         return (points * self._span + self._low).astype(self._dtype)
 
     def predict(self, X: ArrayLike) -> Array:
-        r"""Cluster of each row, by a vote of the nearest training rows.
+        """Cluster of each row, by a vote of the nearest training rows.
 
-        Each of the ``n_neighbors`` nearest training rows votes with
-        :math:`\exp(-(r / r_k)^2)`, r being its distance and r_k that of the farthest of
-        them; rows much farther than the second nearest have no vote
-        (:func:`linkshift.refinement.is_local`). A row that coincides with a training row gets
-        that row's label, so that training rows get ``labels_``.
+        The vote is that of :func:`linkshift.refinement.neighbours_vote`. A row that coincides with
+        a training row gets that row's label, so that training rows get ``labels_``.
 
         Parameters
         ----------
@@ -553,17 +563,61 @@ class ConstrainedMeanShift(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self, "labels_")
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        points, trained = self._scaled(data), self._fit_points
-        k = min(self.n_neighbors, int(np.ceil(np.sqrt(trained.shape[0]))))
-        distance, rows = nearest_neighbours(trained, k, points)
-        farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
-        vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance)
-        votes = np.zeros((data.shape[0], self.n_clusters_))
-        for column in range(k):
-            np.add.at(
-                votes, (np.arange(len(votes)), self.labels_[rows[:, column]]), vote[:, column]
-            )
-        twin = distance[:, 0] == 0
-        labels = votes.argmax(axis=1)
-        labels[twin] = self.labels_[rows[twin, 0]]
-        return labels.astype(np.int64)
+        return neighbours_vote(self._scaled(data), self._fit_points, self.labels_, self.n_neighbors)
+
+    def _evidence(self, row: int) -> Evidence:
+        """Tell what explains a row: its centre's way, what bent it, and fits from the history."""
+        if self._shift_params() != self._fit_params:
+            raise ValueError("Parameters have changed since fit; call fit again.")
+        points, links = self._fit_points, self.links_
+        closure = certain_links(links).closure(len(points))
+        twin = self._with_history(closure)
+        run = twin._runs["all"]
+        centres, group = run.history[-1]
+        bending = Bending(
+            *run.bending,
+            history=run.history,
+            bandwidths=self.bandwidth_,
+            points=points,
+            kernel=LinkKernel(self.kernel, self.truncation),
+            enforced=self.enforce,
+            **self._shift_options(points),
+        )
+        return Evidence(
+            points,
+            twin._refit_without,
+            path=np.stack([centres[group[row]] for centres, group in run.history]),
+            shown=self._unscaled,
+            bending=bending,
+            before_links=self._merged(centres, group, float(self.bandwidth_[-1]), closure),
+        )
+
+    def _with_history(self, closure: Closure) -> ConstrainedMeanShift:
+        """Copy the model, with the history of its shift, kept or made again."""
+        twin = copy.copy(self)
+        twin.keep_history, twin.progress, twin._runs = True, None, dict(self._runs)
+        if "all" not in twin._runs:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # fit has said it
+                twin._runs["all"], _ = twin._shift(
+                    "all",
+                    twin._fit_points,
+                    twin.links_,
+                    closure,
+                    twin.bandwidth_,
+                    keep=True,
+                    part=(0, 1),
+                )
+        return twin
+
+    def _refit_without(self, links: Links) -> Refit:
+        """Cluster a copy under other links, from the history of this one."""
+        other = copy.copy(self)
+        other._runs = dict(self._runs)
+        other._cluster(links, self._close(links, len(self._fit_points)))
+        self._runs = {**other._runs, **self._runs}  # halves that were not there serve the next
+        note = ""
+        if len(other.bandwidth_) != len(self.bandwidth_):
+            ends = [f"{model.bandwidth_[-1]:.3g}" for model in (other, self)]
+            note = f"its bandwidth then grows to {ends[0]} instead of {ends[1]}"
+        return Refit(other.labels_, note)

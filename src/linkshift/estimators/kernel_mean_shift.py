@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._explaining import CHANCE, Evidence, Explains
 from linkshift.bandwidth import pair_mean
 from linkshift.estimators._common import (
     joined_links,
@@ -62,7 +63,7 @@ _MERGE = 1e-2  # ends within this many median bandwidths are one mode
 _LARGE = 2e7  # starts x points x columns: from here on paths that meet go on as one
 
 
-class KernelMeanShift(ClusterMixin, BaseEstimator):
+class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
     r"""Mean shift in a kernel's feature space, shaped by links.
 
     Rows :math:`x_i` become points :math:`z_i` of the feature space of a kernel, in explicit
@@ -84,11 +85,11 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : {"gaussian", "chi2", "polynomial", "linear", "precomputed"} or callable, \
-            default="gaussian"
-        The kernel, see :class:`linkshift.spaces.kernel.Kernel`. For "precomputed" X is the Gram
-        matrix (in ``predict``: values of new rows with all training rows). A callable takes two
-        arrays of rows and gives the matrix of kernel values.
+    kernel : str or callable, default="gaussian"
+        The kernel: "gaussian", "chi2", "polynomial", "linear" or "precomputed", see
+        :class:`linkshift.spaces.kernel.Kernel`. For "precomputed" X is the Gram matrix (in
+        ``predict``: values of new rows with all training rows). A callable takes two arrays of
+        rows and gives the matrix of kernel values.
     sigma : float or "links", default=None
         Width of the Gaussian kernel. ``None`` is the mean pair distance, as in the paper;
         "links" picks the width at which must-links and cannot-links differ most
@@ -154,11 +155,13 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         Cluster of each row.
     n_clusters_ : int
         Number of clusters.
+    links_ : Links
+        The links that were given, those of ``partial_labels`` included.
     link_report_ : LinkReport
-        Which links hold. A learned kernel may break some, and a warning says how many.
-    embedding_ : ndarray of shape (n_samples, rank_)
+        Which of them hold. A learned kernel may break some, and a warning says how many.
+    embedding_ : ndarray of shape (n_samples, `rank_`)
         Points in the space that links have shaped, along its principal axes.
-    shifted_ : ndarray of shape (n_samples, rank_)
+    shifted_ : ndarray of shape (n_samples, `rank_`)
         Where each point ended, in the same coordinates.
     bandwidth_ : ndarray of shape (n_points,)
         Bandwidth of each point that was shifted, c included.
@@ -178,7 +181,7 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         Steps made by the point that made most.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     See Also
@@ -326,7 +329,7 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
         self._embed(data, given, closure, random)
         self._shift(closure, self._pick_points(n, random))
         self._label(given)
-        self._fit_X = data
+        self._fit_X, self.links_ = data, given
         return self
 
     def _check_combinations(self) -> None:
@@ -577,3 +580,35 @@ class KernelMeanShift(ClusterMixin, BaseEstimator):
                 nearest = nearest_neighbours(self.embedding_[old], 1, points[new])[1][:, 0]
             labels[new] = self.labels_[old[nearest]]
         return labels
+
+    def _evidence(self, row: int) -> Evidence:
+        """Tell what explains a row: its way in the space, and fresh fits."""
+        notes = []
+        at = row
+        if self._nearest_point is not None:
+            at = int(self.points_[self._nearest_point[row]])
+        if at != row:
+            notes.append(f"It goes with row {at}, the nearest of those that were shifted.")
+        options = {**self._options(), "progress": None}
+        ascent = ascend(self._density, self.embedding_[[at]], keep_paths=True, **options)
+        assert ascent.paths is not None
+        if basin_labels(ascent.ends, self._modes)[0] != self._basin[row]:
+            notes.append("In company, paths that came close went on as one, to another mode.")
+        if self._is_random() and not isinstance(self.random_state, Integral):
+            notes.append(CHANCE)
+        return Evidence(
+            self.embedding_,
+            self._fresh_fit(self._fit_X),
+            space="kernel",
+            path=ascent.paths[0],
+            mode=self._modes.centers[self._basin[row]],
+            before_links=self._basin,
+            others="on the space as a whole",
+            notes=tuple(notes),
+        )
+
+    def _is_random(self) -> bool:
+        """Whether landmarks or points are drawn."""
+        n = self._fit_X.shape[0]
+        n_landmarks = self._count_landmarks(n)
+        return (n_landmarks is not None and n_landmarks < n) or self.points_.shape[0] < n

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +17,16 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from linkshift._explaining import Evidence, Explains, Refit
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
 from linkshift.estimators._common import n_threads, refuse_links_as_y
-from linkshift.modes import Modes, basin_labels, merge_ends, nearest_labels
+from linkshift.links import Links
+from linkshift.metrics import link_satisfaction
+from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
+from linkshift.path import BandwidthPath, _check_links, bandwidth_path
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, pool_points
-from linkshift.shift.density import build_density, log_density, threads
+from linkshift.shift.density import Density, build_density, log_density, threads
 from linkshift.shift.engine import Ascent, ascend, blur, first_of_equal_rows
 from linkshift.shift.neighbours import nearest_neighbours
 
@@ -29,7 +35,16 @@ __all__ = ["MeanShift"]
 Array = NDArray[Any]
 
 
-class MeanShift(ClusterMixin, BaseEstimator):
+class _Route(NamedTuple):
+    """The way along a bandwidth path: climb at its first level, then go with the mode."""
+
+    density: Density
+    modes: Modes
+    lift: Array  # cluster of each mode of the first level
+    bandwidths: Array  # from the first level to the one that was chosen
+
+
+class MeanShift(Explains, ClusterMixin, BaseEstimator):
     r"""Mean shift clustering.
 
     Every point climbs the density of the data until it stands on a mode,
@@ -43,10 +58,13 @@ class MeanShift(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    bandwidth : float or array-like of shape (n_samples,), default=None
+    bandwidth : float, array-like of shape (n_samples,) or "links", default=None
         How far the kernel sees: one number, or one for each row. ``None`` takes it from the data
         (:func:`linkshift.bandwidth.default_bandwidth`; scikit-learn's rule differs and often
-        merges everything).
+        merges everything). "links" takes the level of :func:`linkshift.bandwidth_path` that the
+        links given to ``fit`` support best, with that level's clusters: rows climb at the
+        smallest bandwidth first, and the modes go on from there as it grows. Links choose the
+        level and do nothing else; :class:`RefinedClustering` lets them settle the rest.
     seeds : array-like of shape (n_seeds, n_features), default=None
         Where to start climbing. ``None`` starts from every row.
     bin_seeding : bool, default=False
@@ -61,9 +79,9 @@ class MeanShift(ClusterMixin, BaseEstimator):
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     max_iter : int, default=300
-        Largest number of steps.
-    kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, \
-            default="flat"
+        Largest number of steps; with ``bandwidth="links"`` four times as many at each level,
+        for modes that lie far along a flat ridge.
+    kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, default="flat"
         Kernel profile, see :mod:`linkshift.profiles`.
     n_neighbors : int, default=None
         Give each row its own bandwidth: the distance to its k-th neighbour. Not together with
@@ -99,14 +117,16 @@ class MeanShift(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters.
     bandwidth_ : float or ndarray of shape (n_samples,)
-        Bandwidth used.
+        Bandwidth used; with ``bandwidth="links"`` that of the level.
+    links_, link_report_ : Links, LinkReport
+        The links, and which of them hold, with ``bandwidth="links"``.
     n_iter_ : int
         Steps made by the start that made most.
     paths_ : list of ndarray of shape (steps + 1, n_features)
         Positions of each start, with ``keep_paths=True``.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     See Also
@@ -136,7 +156,12 @@ class MeanShift(ClusterMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
+        "bandwidth": [
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+            StrOptions({"links"}),
+            None,
+        ],
         "seeds": ["array-like", None],
         "bin_seeding": ["boolean"],
         "min_bin_freq": [Interval(Integral, 1, None, closed="left")],
@@ -160,7 +185,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        bandwidth: float | ArrayLike | None = None,
+        bandwidth: float | ArrayLike | Literal["links"] | None = None,
         seeds: ArrayLike | None = None,
         bin_seeding: bool = False,
         min_bin_freq: int = 1,
@@ -201,7 +226,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         y: object = None,
         sample_weight: ArrayLike | None = None,
         *,
-        links: object = None,
+        links: Links | None = None,
     ) -> MeanShift:
         """Cluster the rows of X.
 
@@ -213,22 +238,31 @@ class MeanShift(ClusterMixin, BaseEstimator):
             For scikit-learn's conventions only.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative; a weight of 2 equals the row twice.
-        links : None
-            Plain mean shift does not use links; giving any raises.
+        links : Links, default=None
+            What ``bandwidth="links"`` goes by. Otherwise mean shift has no use for links, and
+            giving any raises.
 
         Returns
         -------
         self
         """
         refuse_links_as_y(y)
-        if links is not None:
+        by_links = self._by_links()
+        if links is not None and not by_links:
             raise ValueError(
-                "MeanShift does not use links. Use ConstrainedMeanShift, or settle links after "
-                "clustering with linkshift.refine(X, labels, links)."
+                "MeanShift does not use links but to choose bandwidth='links'. Use "
+                "ConstrainedMeanShift, or settle links after clustering with "
+                "RefinedClustering(MeanShift()) or linkshift.refine(X, labels, links)."
             )
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         weight = self._check_weight(sample_weight, data)
         self._check_combinations()
+        for earlier in ("paths_", "links_", "link_report_"):
+            self.__dict__.pop(earlier, None)
+        self._route: _Route | None = None
+        self._training = data  # for ``explain``
+        if by_links:
+            return self._fit_by_links(data, weight, links)
         profile = get_profile(self.kernel)
         self.bandwidth_ = self._bandwidth(data, profile, weight)
         cells: Cells | None = None
@@ -244,10 +278,48 @@ class MeanShift(ClusterMixin, BaseEstimator):
         self.n_iter_ = ascent.n_iter
         self.cluster_centers_ = self._modes.centers
         self.n_clusters_ = self.cluster_centers_.shape[0]
-        self.__dict__.pop("paths_", None)  # those of an earlier fit
         if self.keep_paths:
             self.paths_ = ascent.paths
         self.labels_ = self._label(data, ascent)
+        return self
+
+    def _by_links(self) -> bool:
+        return isinstance(self.bandwidth, str)
+
+    def _fit_by_links(self, X: Array, weight: Array | None, links: Links | None) -> MeanShift:
+        """Take the level of the bandwidth path that the links support best."""
+        given = Links.coerce(links).check(X.shape[0])
+        if not len(given):
+            raise ValueError(
+                "bandwidth='links' chooses by links, and there are none: give fit(X, links=...), "
+                "or leave bandwidth out."
+            )
+        if weight is not None:
+            raise ValueError("bandwidth='links' takes no sample_weight; give a number.")
+        path = self._sweep(X, given, self.progress)
+        level, profile = path.best(by="links"), get_profile(self.kernel)
+        first, self.bandwidth_ = float(path.bandwidths[0]), float(path.bandwidths[level])
+        lift = np.arange(path.n_clusters[0])
+        for parent in path.parents[:level]:
+            lift = parent[lift]
+        # As the path sees them, so that training rows are predicted to the last bit.
+        rows, count = np.unique(X + 0.0, axis=0, return_counts=True)
+        self._route = _Route(
+            build_density(rows, first, profile, sample_weight=count),
+            Modes(path.centers[0], np.full(len(path.centers[0]), merging_share(profile) * first)),
+            lift,
+            path.bandwidths[: level + 1],
+        )
+        self._density = build_density(rows, self.bandwidth_, profile, sample_weight=count)
+        centers = path.centers[level]
+        self._modes = Modes(
+            centers, np.full(len(centers), merging_share(profile) * self.bandwidth_)
+        )
+        self._cells, self._fit_X = None, None
+        self.n_iter_ = level + 1
+        self.cluster_centers_, self.n_clusters_ = centers, centers.shape[0]
+        self.labels_ = path.labels(level)
+        self.links_, self.link_report_ = given, link_satisfaction(self.labels_, given)
         return self
 
     def _check_weight(self, sample_weight: ArrayLike | None, X: Array) -> Array | None:
@@ -265,6 +337,23 @@ class MeanShift(ClusterMixin, BaseEstimator):
             raise ValueError("seeds and bin_seeding both say where to start; give one of them.")
         if self.min_bin_freq != 1 and not self.bin_seeding:
             raise ValueError("min_bin_freq counts only with bin_seeding=True.")
+        if self._by_links():
+            for name, used in (
+                ("seeds", self.seeds is not None),
+                ("bin_seeding", self.bin_seeding),
+                ("cluster_all=False", not self.cluster_all),
+                ("blurring", self.blurring),
+                ("assignment='nearest'", self.assignment == "nearest"),
+                ("path_merge", self.path_merge > 0),
+                ("bin_size", self.bin_size is not None),
+                ("keep_paths", self.keep_paths),
+            ):
+                if used:
+                    raise ValueError(
+                        f"{name} does not go with bandwidth='links', which moves all rows along "
+                        "the bandwidth path; give the bandwidth as a number."
+                    )
+            return
         one_bandwidth = self.n_neighbors is None and (
             self.bandwidth is None or np.ndim(self.bandwidth) == 0
         )
@@ -373,11 +462,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
                 "of seeding or a larger bandwidth."
             )
         ends, total = ascent.ends[reached], ascent.total[reached]
-        # scikit-learn's flat kernel merges modes within a bandwidth. Smooth kernels find their
-        # modes sharply, and two modes of a Gaussian density are at least about two bandwidths
-        # apart: half a bandwidth only gathers starts that stopped short of the same mode.
-        profile = get_profile(self.kernel)
-        share = 1.0 if profile.name == "flat" else 0.5 * min(1.0, profile.squared_reach**0.5)
+        share = merging_share(get_profile(self.kernel))
         return merge_ends(ends, total, share * self._local_bandwidth(ends))
 
     def _local_bandwidth(self, positions: Array) -> float | Array:
@@ -426,32 +511,35 @@ class MeanShift(ClusterMixin, BaseEstimator):
         return self._predict(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
 
     def _predict(self, X: Array) -> Array:
+        route: _Route | None = getattr(self, "_route", None)  # models of format 1 may lack it
+        if route is not None:
+            return route.lift[self._basins(X, route.density, route.modes)]
         if self._fit_X is not None:
             return self.labels_[nearest_neighbours(self._fit_X, 1, X)[1][:, 0]]
         if self._assignment() == "nearest":
             labels, _ = nearest_labels(X, self._modes)
         elif self._cell_labels is None:
-            labels = self._basins(X)
+            labels = self._basins(X, self._density, self._modes)
         else:  # rows in a cell of the training data go with the cell
             assert self._cells is not None
             cell = self._cells.find(X)
             labels = self._cell_labels[cell]
-            labels[cell < 0] = self._basins(X[cell < 0])
+            labels[cell < 0] = self._basins(X[cell < 0], self._density, self._modes)
         return self._without_orphans(X, labels)
 
-    def _basins(self, X: Array) -> Array:
+    def _basins(self, X: Array, density: Density, modes: Modes) -> Array:
         """Label of the mode that each row climbs to."""
         if not X.shape[0]:
             return np.empty(0, dtype=np.int64)
         ascent = ascend(
-            self._density,
-            X.astype(self._modes.centers.dtype, copy=False),
+            density,
+            X.astype(modes.centers.dtype, copy=False),
             max_iter=self.max_iter,
             tol=self.tol,
             merge_radius=self.path_merge,
             n_threads=n_threads(self.n_jobs),
         )
-        return basin_labels(ascent.ends, self._modes)
+        return basin_labels(ascent.ends, modes)
 
     def _without_orphans(self, X: Array, labels: Array) -> Array:
         """-1 for rows too far from their mode, when not all are to be clustered."""
@@ -487,3 +575,87 @@ class MeanShift(ClusterMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         with threads(n_threads(self.n_jobs)) as pool:
             return log_density(self._density, self._density.to_working(data), pool)
+
+    def _evidence(self, row: int) -> Evidence:
+        """Tell what explains a row: its way, and where links chose the bandwidth, fresh fits."""
+        path, label, notes = self._way(row), int(self.labels_[row]), []
+        if not self._started_everywhere():
+            notes.append("The fit started elsewhere; the path is what the row would do by itself.")
+        if self._cells is not None:
+            notes.append("Rows were pooled in cells: the path is that of the row's cell.")
+        end = label if self._route is not None else int(basin_labels(path[-1:], self._modes)[0])
+        if label == -1:
+            notes.append("It is farther from its mode than the kernel's radius.")
+        elif end != label:
+            notes.append(f"Its path ends at the mode of cluster {end}; that of {label} is nearer.")
+        return Evidence(
+            self._training,
+            None if self._route is None else self._choose_again(),
+            path=path,
+            mode=self._modes.centers[end if label == -1 else label],
+            others="on the choice of the bandwidth",
+            notes=tuple(notes),
+        )
+
+    def _sweep(
+        self, X: Array, links: Links, progress: Callable[[int, int], None] | None
+    ) -> BandwidthPath:
+        return bandwidth_path(
+            X,
+            links,
+            kernel=self.kernel,
+            max_iter=4 * self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            progress=progress,
+        )
+
+    def _choose_again(self) -> Callable[[Links], Refit]:
+        """Give a function that chooses the level by other links; one sweep serves all."""
+        sweep = cache(partial(self._sweep, self._training, self.links_, None))
+
+        def choose(links: Links) -> Refit:
+            swept = sweep()
+            checked: dict[str, Any] = _check_links(links, swept.members, list(swept.parents))
+            path = replace(swept, links=links, **checked)
+            level = path.best(by="links")
+            chosen = float(path.bandwidths[level])
+            note = ""
+            if chosen != self.bandwidth_:
+                note = f"the bandwidth is then {chosen:.3g} instead of {self.bandwidth_:.3g}"
+            return Refit(path.labels(level), note)
+
+        return choose
+
+    def _way(self, row: int) -> Array:
+        """Positions of a row as it climbs, or moves with all others."""
+        options: dict[str, Any] = {
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "keep_paths": True,
+            "n_threads": n_threads(self.n_jobs),
+        }
+        points, at = self._training, row
+        if self._cells is not None:
+            points, at = self._cells.points, int(self._cells.member[row])
+        density, profile = self._density, get_profile(self.kernel)
+        weight = np.exp(density.log_weight)
+        if self._route is not None:
+            options["max_iter"] *= 4
+            rows, path = density.to_input(density.points[: density.n_points]), points[[at]]
+            for h in self._route.bandwidths.tolist():
+                level = build_density(rows, h, profile, sample_weight=weight)
+                path = np.concatenate([path[:-1], _paths(ascend(level, path[-1:], **options))[0]])
+            return path
+        if not self.blurring:
+            return _paths(ascend(density, points[[at]], **options))[0]
+        weights = np.zeros(points.shape[0])
+        weights[density.rows] = weight
+        path = _paths(blur(points, self.bandwidth_, profile, sample_weight=weights, **options))[at]
+        moves = np.flatnonzero((path[1:] != path[:-1]).any(axis=1))
+        return path[: int(moves[-1]) + 2 if moves.size else 1]
+
+
+def _paths(ascent: Ascent) -> list[Array]:
+    assert ascent.paths is not None
+    return ascent.paths

@@ -17,6 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._explaining import CHANCE, Evidence, Explains
 from linkshift.bandwidth import pair_mean
 from linkshift.estimators._common import (
     joined_links,
@@ -47,7 +48,7 @@ Array = NDArray[Any]
 _MODES = 64  # at a time, when modes are taken back to the columns of X
 
 
-class MetricMeanShift(ClusterMixin, BaseEstimator):
+class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
     r"""Mean shift under a metric that is learned from some labels or links.
 
     With one metric :math:`M = L^T L` for all points (*global*), points climb the density of the
@@ -64,10 +65,9 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    metric : {"global", "local"}, SCML or array-like of shape (n_features, n_features), \
-            default="global"
+    metric : {"global", "local"}, SCML or array-like of shape (d, d), default="global"
         A name learns that kind of metric in ``fit``, from ``partial_labels`` or ``links``, by
-        :class:`linkshift.metric_learning.SCML`. An SCML that is not fitted does, too, with its
+        :class:`linkshift.SCML`. An SCML that is not fitted does, too, with its
         own parameters. A fitted one is used as it is, and so is a matrix M, symmetric and
         positive semi-definite. (scikit-learn's ``clone`` forgets fits, also in cross-validation:
         wrap a fitted SCML in ``sklearn.frozen.FrozenEstimator`` there.)
@@ -84,10 +84,10 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         The k of the bandwidths. The row itself is not counted. At most n_samples - 1 are taken,
         with a warning. A class in several clusters asks for a larger k, classes in one for a
         smaller one.
-    profile : {"truncated_gaussian", "gaussian", "epanechnikov", "flat"} or Profile, \
-            default="truncated_gaussian"
-        Kernel profile, see :mod:`linkshift.profiles`. The full Gaussian mostly finds one cluster
-        with these bandwidths.
+    profile : str or Profile, default="truncated_gaussian"
+        Kernel profile: "truncated_gaussian", "gaussian", "epanechnikov" or "flat", see
+        :mod:`linkshift.profiles`. The full Gaussian mostly finds one cluster with these
+        bandwidths.
     dimension : {"effective", "columns"} or float, default="effective"
         The d of :math:`h^{d+2}`. "effective" is the participation ratio of the points under the
         metric (the mean of local ones), "columns" the number of columns, as in the thesis, where
@@ -127,18 +127,20 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         Width of the kernel (with a kernel only).
     rank_ : int
         Columns in which was learned and shifted.
+    links_ : Links
+        The links that were given, those of ``partial_labels`` included.
     link_report_ : LinkReport
-        Which of the links hold, those of ``partial_labels`` included.
+        Which of them hold.
     n_iter_ : int
         Steps made by the point that made most.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     See Also
     --------
-    linkshift.metric_learning.SCML : the metric alone.
+    linkshift.SCML : the metric alone.
     linkshift.metrics.labelled_score : scores after clusters are named by labelled rows.
 
     Notes
@@ -272,7 +274,8 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
             metric = self._learned(metric, points, given, partial_labels, links is not None)
         self.metric_ = metric
         self._shift(points)
-        self._fit_X = data
+        self._fit_X, self.links_ = data, given
+        self._from_labels = links is None and partial_labels is not None
         if self.kernel is None:
             self.cluster_centers_ = self._centers(points).astype(data.dtype)
         self.labels_ = self._labels
@@ -488,9 +491,7 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         return predict_new(data, self._fit_X, self.labels_, self._predict)
 
     def _predict(self, data: Array) -> Array:
-        points = data.astype(np.float64)
-        if hasattr(self, "_space"):
-            points = self._space.transform(points)[:, : self.rank_]
+        points = self._coordinates(data)
         options = {**self._options(), "progress": None}
         if self._root is not None:
             ends = ascend(self._density, self._measured(points), **options).ends
@@ -499,6 +500,53 @@ class MetricMeanShift(ClusterMixin, BaseEstimator):
         return anisotropic.label_ends(
             self._tilted, ends, self._modes, n_threads=options["n_threads"]
         )
+
+    def _coordinates(self, data: Array) -> Array:
+        """Rows in the coordinates in which was learned and shifted."""
+        points = data.astype(np.float64)
+        if hasattr(self, "_space"):
+            points = self._space.transform(points)[:, : self.rank_]
+        return points
+
+    def _evidence(self, row: int) -> Evidence:
+        """Tell what explains a row: its way under the metric, and fresh fits."""
+        points = self._coordinates(self._fit_X)
+        if self._root is not None:
+            points = self._measured(points)
+            options = {**self._options(), "progress": None}
+            ascent = ascend(self._density, points[[row]], keep_paths=True, **options)
+            assert ascent.paths is not None
+            path = ascent.paths[0]
+        else:
+            points = self._tilted.to_span(points)
+            path = self._tilted_path(points[[row]])
+        notes = []
+        if self._from_labels:
+            notes.append(
+                "The metric was learned from labels, not from links: there is no fit without one "
+                "of the links."
+            )
+        elif len(self.links_) and not isinstance(self.metric_.random_state, Integral):
+            notes.append(CHANCE)
+        return Evidence(
+            points,
+            None if self._from_labels else self._fresh_fit(self._fit_X),
+            space="metric",
+            path=path,
+            mode=self._modes.centers[self.labels_[row]],
+            others="" if self._from_labels else "on the metric as a whole",
+            notes=tuple(notes),
+        )
+
+    def _tilted_path(self, start: Array) -> Array:
+        """Positions of a climb under local metrics, step by step."""
+        options = {**self._options(), "progress": None, "max_iter": 1}
+        path, arrived = [start], False
+        while not arrived and len(path) <= self.max_iter:
+            step = anisotropic.climb(self._tilted, path[-1], **options)
+            arrived = bool(step.converged[0])
+            path.append(step.ends)
+        return np.concatenate(path)
 
 
 def _is_fitted(metric: SCML) -> bool:

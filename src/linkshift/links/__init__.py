@@ -5,16 +5,21 @@ from linkshift.links._closure import Closure
 from linkshift.links._conflicts import Conflict, ConflictError, Conflicts
 from linkshift.links._links import Links
 from linkshift.links._parse import PairError, RowRangeError
+from linkshift.links._redundant import ImpliedLink, Redundant
 from linkshift.links._removal import Removal
+from linkshift.links._summary import Summary
 
 __all__ = [
     "Closure",
     "Conflict",
     "ConflictError",
     "Conflicts",
+    "ImpliedLink",
     "Links",
     "PairError",
+    "Redundant",
     "Removal",
     "RowRangeError",
+    "Summary",
     "class_codes",
 ]

@@ -59,9 +59,19 @@ def _unknown(value: Any) -> bool:
     return False
 
 
-def links_of_labels(y: Any) -> tuple[RowPairs, int]:
-    """Chain the samples of each class; separate classes by one pair of representatives."""
+def links_of_labels(y: Any, *, complete: bool = False) -> tuple[RowPairs, int]:
+    """Chain the samples of each class; separate classes by one pair of representatives.
+
+    Or, when complete, link every two samples that have labels.
+    """
     codes = class_codes(y)
+    if complete:
+        rows = np.flatnonzero(codes >= 0)
+        _check_pairs(len(rows))
+        left, right = np.triu_indices(len(rows), k=1)
+        every = np.column_stack((rows[left], rows[right]))
+        same = codes[every[:, 0]] == codes[every[:, 1]]
+        return RowPairs(every[same], every[~same]), len(codes)
     n_classes = int(codes.max(initial=-1)) + 1
     _check_classes(n_classes)
     order = np.argsort(codes, kind="stable")
@@ -72,6 +82,15 @@ def links_of_labels(y: Any) -> tuple[RowPairs, int]:
     first = order[np.searchsorted(label, np.arange(n_classes))]
     left, right = np.triu_indices(n_classes, k=1)
     return RowPairs(must, np.column_stack((first[left], first[right]))), len(codes)
+
+
+def _check_pairs(n_labelled: int) -> None:
+    count = n_labelled * (n_labelled - 1) // 2
+    if count > PAIR_LIMIT:
+        raise ValueError(
+            f"{n_labelled:,} samples have labels, which makes {count:,} pairs; leave complete=True "
+            "out, or give fewer labels"
+        )
 
 
 def _check_classes(n_classes: int) -> None:

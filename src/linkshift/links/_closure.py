@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._numbering import first_come
 from linkshift.links._parse import FloatArray, IntArray
 
 PAIR_LIMIT = 50_000_000
@@ -144,11 +145,7 @@ def components(must: IntArray, n: int) -> IntArray:
 
     graph = coo_array((np.ones(len(must), dtype=np.int8), (must[:, 0], must[:, 1])), shape=(n, n))
     _, raw = connected_components(graph, directed=False)
-    _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    numbered: IntArray = rank[inverse]
-    return numbered
+    return first_come(raw, np.int64)
 
 
 def inside(cannot: IntArray, component: IntArray) -> NDArray[np.bool_]:

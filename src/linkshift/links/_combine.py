@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any, Literal
+from unicodedata import normalize
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from linkshift.links._parse import (
     label,
     without_duplicates,
 )
+from linkshift.links._text import short
 
 Missing = Literal["raise", "drop"]
 
@@ -62,12 +64,26 @@ def _unknown_id(parsed: Parsed, kind: Kind, position: int, table: dict[Hashable,
     pairs, names = getattr(parsed, kind), parsed.names or ()
     unknown = next(names[code] for code in pairs[position] if names[code] not in table)
     return PairError(
-        f"{label(kind, position, pairs, names)}: {unknown!r} is not among the {len(table)} "
-        "sample ids; correct the pair, or keep the links by id and leave such pairs out with "
-        "links.resolve(ids, missing='drop')",
+        f"{label(kind, position, pairs, names)}: {short(unknown)} is not among the {len(table)} "
+        f"sample ids{_other_form(unknown, table)}; correct the pair, or keep the links by id and "
+        "leave such pairs out with links.resolve(ids, missing='drop')",
         kind,
         position,
     )
+
+
+def _other_form(unknown: Hashable, table: dict[Hashable, int]) -> str:
+    """Say so when an id is there in another form: an accent may be a character of its own."""
+    if not isinstance(unknown, str):
+        return ""
+    wanted = normalize("NFC", unknown)
+    for name, row in table.items():
+        if isinstance(name, str) and normalize("NFC", name) == wanted:
+            return (
+                f", but row {row} has it in another Unicode form ({unknown!a} and "
+                f"{name!a}): write both the same way"
+            )
+    return ""
 
 
 def union(first: Parsed, second: Parsed) -> Parsed:
@@ -112,6 +128,16 @@ def difference(parsed: Parsed, unwanted: Parsed) -> Parsed:
             keep[index] = False
         out[kind], out[f"{kind}_confidence"] = pairs[keep], confidence[keep]
     return Parsed(**out, names=parsed.names)
+
+
+def without(parsed: Parsed, must: IntArray, cannot: IntArray) -> Parsed:
+    """Leave out the pairs at some positions."""
+    return parsed._replace(
+        must=np.delete(parsed.must, must, axis=0),
+        cannot=np.delete(parsed.cannot, cannot, axis=0),
+        must_confidence=np.delete(parsed.must_confidence, must),
+        cannot_confidence=np.delete(parsed.cannot_confidence, cannot),
+    )
 
 
 def identity(parsed: Parsed) -> Hashable:

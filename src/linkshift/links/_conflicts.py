@@ -40,12 +40,17 @@ class Conflict:
     chain: tuple[Hashable, ...]
 
     def __str__(self) -> str:
-        chain = [repr(end) for end in self.chain]
-        if len(chain) > CHAIN_SHOWN:
-            left_out = len(chain) - CHAIN_SHOWN + 1
-            chain = [*chain[: CHAIN_SHOWN - 2], f"[{left_out} more]", chain[-1]]
         a, b = self.cannot
-        return f"cannot-link ({a!r}, {b!r}) against must-links " + " - ".join(chain)
+        return f"cannot-link ({a!r}, {b!r}) against must-links {shown_chain(self.chain)}"
+
+
+def shown_chain(chain: Sequence[Hashable]) -> str:
+    """Give ``0 - 1 - 2``; a long chain is cut before its end."""
+    ends = [repr(end) for end in chain]
+    if len(ends) > CHAIN_SHOWN:
+        left_out = len(ends) - CHAIN_SHOWN + 1
+        ends = [*ends[: CHAIN_SHOWN - 2], f"[{left_out} more]", ends[-1]]
+    return " - ".join(ends)
 
 
 class Conflicts(Sequence[Conflict]):

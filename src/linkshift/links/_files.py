@@ -8,16 +8,25 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from linkshift.links._combine import named, weighted
-from linkshift.links._parse import KINDS, PairError, Parsed, as_items, parse
+from linkshift.links._parse import (
+    KINDS,
+    Duplicates,
+    PairError,
+    Parsed,
+    as_items,
+    check_count,
+    check_range,
+    parse,
+)
+from linkshift.links._text import PathLike, check_text, short
 
-PathLike = str | os.PathLike[str]
 FORMAT = "linkshift.Links"
-INTEGER = re.compile(r"[+-]?[0-9]+")
+INTEGER = re.compile(r"[+-]?[0-9]{1,400}")  # Python itself refuses to read very many digits
 COLUMNS = ("a", "b", "kind", "confidence")
 
 
@@ -59,10 +68,10 @@ def _check_text_ids(names: Iterable[Hashable]) -> None:
                 f"the id {name!r} would not read back from CSV as it is: ids there are text "
                 "without spaces around it. Use links.to_json, or change the id"
             )
-    if names and all(INTEGER.fullmatch(str(name)) for name in names):
+    if names and all(_is_number(str(name)) for name in names):
         raise ValueError(
             f"every id looks like a row number ({names[0]!r}), and would read back from CSV as "
-            "one. Use links.to_json, or links.resolve(ids).to_csv"
+            "one, or not at all. Use links.to_json, or links.resolve(ids).to_csv"
         )
 
 
@@ -76,15 +85,16 @@ class CsvContent(NamedTuple):
 
 def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     """Read what `write_csv` writes, and what people write by hand."""
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        records = list(_records(file, path))
+    records = read_records(path)
     texts = None
     convert: type = str
     if ids is not None:
         # In the file every id is text; an id such as 1001 is found by how it is written.
         texts = [str(name) for name in as_items(ids)]
-    elif all(INTEGER.fullmatch(item) for record in records for item in (record.a, record.b)):
+    elif first_name(records) is None:
         convert = int
+    else:
+        _refuse_numbers(records, path)
     arguments: dict[str, Any] = {}
     lines: dict[str, list[int]] = {}
     for kind in KINDS:
@@ -95,6 +105,40 @@ def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     return CsvContent(arguments, texts, lines)
 
 
+def first_name(records: Iterable[Record]) -> tuple[int, str] | None:
+    """Line and text of the first entry that is no whole number: then all entries are ids."""
+    for record in records:
+        for item in (record.a, record.b):
+            if not INTEGER.fullmatch(item):
+                return record.line, item
+    return None
+
+
+def read_records(path: PathLike) -> list[Record]:
+    """Give the lines of a CSV file of links."""
+    check_text(path)
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        return list(_records(file, path))
+
+
+def _refuse_numbers(records: list[Record], path: PathLike) -> None:
+    """Refuse 1.0, 1e9 and nan among numbers: nobody can tell whether they are rows or ids."""
+    if all(_is_number(item) for record in records for item in (record.a, record.b)):
+        line, item = first_name(records) or (0, "")
+        raise ValueError(
+            f"{os.fspath(path)}, line {line}: {short(item)} is no row number. Write rows as whole "
+            "numbers, counted from 0; if the numbers are sample ids, give the ids of the data too"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def at_line(error: PairError, path: PathLike, content: CsvContent) -> PairError:
     """Say in which line of the file the pair stands."""
     line = content.lines[error.kind][error.position]
@@ -102,42 +146,65 @@ def at_line(error: PairError, path: PathLike, content: CsvContent) -> PairError:
     return type(error)(message, error.kind, error.position)
 
 
-def _records(file: Iterable[str], path: PathLike) -> Iterable[Record]:
-    reader = csv.reader(file)
+def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
     header: list[str] | None = None
-    for cells in reader:
+    for line, last, cells in _lines(file, path):
         if not any(cell.strip() for cell in cells):
             continue
-        where = f"{os.fspath(path)}, line {reader.line_num}"
+        where = f"{os.fspath(path)}, line {line}"
+        if last > line:
+            where += f" (to line {last}, in quotes: is one of them not closed?)"
         if header is None:
             header = _header(cells, where)
             continue
         if len(cells) != len(header):
             raise ValueError(
-                f"{where}: expected {len(header)} columns ({','.join(header)}), got {len(cells)}"
+                f"{where}: expected {len(header)} columns ({','.join(header)}), got {len(cells)}; "
+                "correct the line"
             )
         row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-        yield _record(row, reader.line_num, where)
+        yield _record(row, line, where)
     if header is None:
         raise ValueError(f"{os.fspath(path)} is empty; expected the header a,b,kind[,confidence]")
+
+
+def _lines(file: Iterable[str], path: PathLike) -> Iterator[tuple[int, int, list[str]]]:
+    """Give the cells of each record with its first and its last line."""
+    reader = csv.reader(file)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(
+                f"{os.fspath(path)}, line {line}: {error}; is a quote not closed?"
+            ) from error
+        if cells is None:
+            return
+        yield line, reader.line_num, cells
 
 
 def _header(cells: list[str], where: str) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
     if not {"a", "b", "kind"} <= set(header) or len(set(header)) < len(header):
         raise ValueError(
-            f"{where}: expected the header a,b,kind[,confidence], got {','.join(cells)!r}"
+            f"{where}: expected the header a,b,kind[,confidence], got {short(','.join(cells))}; "
+            "name the columns in the first line"
         )
     unknown = [name for name in header if name not in COLUMNS]
     if unknown:
-        raise ValueError(f"{where}: unknown column {unknown[0]!r}; expected a,b,kind[,confidence]")
+        raise ValueError(
+            f"{where}: unknown column {short(unknown[0])}; expected a,b,kind[,confidence]"
+        )
     return header
 
 
 def _record(row: dict[str, str], line: int, where: str) -> Record:
     kind = row["kind"].lower()
     if kind not in ("must", "cannot"):
-        raise ValueError(f"{where}: kind must be 'must' or 'cannot', got {row['kind']!r}")
+        raise ValueError(
+            f"{where}: kind must be 'must' or 'cannot', got {short(row['kind'])}; correct it"
+        )
     for column in ("a", "b"):
         if not row[column]:
             raise ValueError(f"{where}: column {column!r} is empty; expected a row or an id")
@@ -146,7 +213,7 @@ def _record(row: dict[str, str], line: int, where: str) -> Record:
         confidence = float(text) if text else 1.0
     except ValueError:
         raise ValueError(
-            f"{where}: confidence must be a number in (0, 1] or empty, got {text!r}"
+            f"{where}: confidence must be a number in (0, 1] or empty, got {short(text)}"
         ) from None
     return Record(line, row["a"], row["b"], kind, confidence)
 
@@ -174,36 +241,60 @@ def to_json(pairs: Parsed, n_samples: int | None) -> str:
     )
 
 
-def read_json(source: PathLike) -> tuple[Parsed, int | None]:
+def read_json(source: PathLike, duplicates: Duplicates = "raise") -> tuple[Parsed, int | None]:
     """Read JSON text, or the file at a path: the pairs and the number of samples."""
-    where, data = _load_json(source)
+    where, data = load_json(source)
     if data.get("keyed_by") not in ("row", "id"):
-        raise ValueError(f"{where}: keyed_by must be 'row' or 'id', got {data.get('keyed_by')!r}")
+        raise ValueError(
+            f"{where}: keyed_by must be 'row' or 'id', got {short(data.get('keyed_by'))}"
+        )
     wanted = ("must", "cannot", "must_confidence", "cannot_confidence", "n_samples")
     absent = [name for name in wanted if name not in data]
     if absent:
-        raise ValueError(f"{where}: {absent[0]!r} is missing")
+        raise ValueError(f"{where}: {absent[0]!r} is missing; links.to_json() writes all of it")
+    n_samples = data["n_samples"]
     try:
-        pairs = parse(*(data[name] for name in wanted[:4]), keyed=data["keyed_by"])
+        pairs = parse(
+            *(data[name] for name in wanted[:4]), keyed=data["keyed_by"], duplicates=duplicates
+        )
+        if n_samples is not None:
+            n_samples = check_count(n_samples)
+            if pairs.names is None:
+                for kind in KINDS:
+                    check_range(getattr(pairs, kind), kind, n_samples)
     except PairError as error:
-        raise PairError(f"{where}: {error}", error.kind, error.position) from error
-    return pairs, data["n_samples"]
+        raise type(error)(f"{where}: {error}", error.kind, error.position) from error
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}: {error}") from error
+    return pairs, n_samples
 
 
-def _load_json(source: PathLike) -> tuple[str, dict[str, Any]]:
+def load_json(source: PathLike) -> tuple[str, dict[str, Any]]:
+    """Give what JSON text, or the file at a path, says, and how to call it in a message."""
     if isinstance(source, str) and source.lstrip().startswith("{"):
         where, text = "the JSON text", source
     else:
+        check_text(source)
         where, text = os.fspath(source), Path(source).read_text(encoding="utf-8-sig")
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not JSON: {error}") from error
+        raise ValueError(
+            f"{where} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}; "
+            "write it with links.to_json()"
+        ) from error
+    except (ValueError, RecursionError) as error:  # too many digits, or too deep
+        raise ValueError(
+            f"{where} does not hold links: {error}; write it with links.to_json()"
+        ) from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"{where} does not hold links: expected 'format': '{FORMAT}'")
+        raise ValueError(
+            f"{where} does not hold links: expected 'format': '{FORMAT}', as links.to_json() "
+            "writes it"
+        )
     if data.get("version") != 1:
         raise ValueError(
-            f"{where} has version {data.get('version')!r}; this linkshift reads version 1"
+            f"{where} has version {short(data.get('version'))}; this linkshift reads version 1"
         )
     return where, data
 

@@ -13,7 +13,9 @@ from linkshift.links._build import RandomState, links_of_labels, sample_of_label
 from linkshift.links._closure import Closure, close
 from linkshift.links._conflicts import Conflicts, conflict_error
 from linkshift.links._parse import KINDS, Duplicates, PairError, Parsed
+from linkshift.links._redundant import Redundant
 from linkshift.links._subset import renumber, renumber_closed, row_selection
+from linkshift.links._summary import Summary, summarise
 from linkshift.links._value import PairSet
 
 
@@ -96,7 +98,7 @@ class Links(PairSet):
     # Ways in ---------------------------------------------------------------------------------
 
     @classmethod
-    def from_labels(cls, y: Any) -> Self:
+    def from_labels(cls, y: Any, *, complete: bool = False) -> Self:
         """Say with links what partial labels say.
 
         The samples of a class are must-linked in a chain, and each two classes
@@ -108,6 +110,10 @@ class Links(PairSet):
         ----------
         y : array-like of shape (n_samples,)
             Labels; -1, None or NaN where unknown.
+        complete : bool, default=False
+            Link every two labelled samples instead, n (n - 1) / 2 pairs. They mean the same,
+            but weigh more where links are counted: in :func:`linkshift.refine`, a chain has
+            one cannot-link to say what all pairs of two classes say.
 
         Examples
         --------
@@ -115,7 +121,7 @@ class Links(PairSet):
         >>> links.must.tolist(), links.cannot.tolist()
         ([[0, 3], [3, 4]], [[0, 1]])
         """
-        pairs, n_samples = links_of_labels(y)
+        pairs, n_samples = links_of_labels(y, complete=complete)
         return cls(pairs.must, pairs.cannot, n_samples=n_samples)
 
     @classmethod
@@ -337,6 +343,29 @@ class Links(PairSet):
         """
         return Conflicts(self)
 
+    def redundant(self) -> Redundant:
+        """Find every link that others, at least as sure, already imply.
+
+        Examples
+        --------
+        >>> links = Links(must=[(0, 1), (1, 2), (0, 2)], must_confidence=[1, 1, 0.5])
+        >>> print(links.redundant()[0])
+        must-link (0, 2) follows from must-links 0 - 1 - 2
+        >>> links.redundant().drop()
+        Links(2 must, 0 cannot)
+        """
+        return Redundant(self)
+
+    def summary(self) -> Summary:
+        """Count the links by group of must-linked samples.
+
+        Examples
+        --------
+        >>> Links(must=[("a", "b"), ("b", "c")], cannot=[("c", "d")]).summary().sizes
+        array([3])
+        """
+        return summarise(self._pairs)
+
     def _refuse_conflicts(self) -> None:
         conflicts = self.conflicts()
         if conflicts:
@@ -386,10 +415,16 @@ class Links(PairSet):
         return text
 
     @classmethod
-    def read_json(cls, source: _files.PathLike, *, ids: Iterable[Hashable] | None = None) -> Self:
-        """Read JSON text, or the file at a path; `ids` resolve links that are kept by id."""
-        pairs, n_samples = _files.read_json(source)
-        if n_samples is not None:
-            cls._make(pairs, None).check(_parse.check_count(n_samples))
-        links = cls._make(pairs, n_samples)
+    def read_json(
+        cls,
+        source: _files.PathLike,
+        *,
+        ids: Iterable[Hashable] | None = None,
+        duplicates: Duplicates = "raise",
+    ) -> Self:
+        """Read JSON text, or the file at a path; `ids` resolve links that are kept by id.
+
+        `duplicates` is that of `Links`.
+        """
+        links = cls._make(*_files.read_json(source, duplicates))
         return links if ids is None else links.resolve(ids)

@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkshift.links._text import short
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 Kind = Literal["must", "cannot"]
@@ -115,7 +117,7 @@ def label(
     """Name a pair in a message: ``must-link 3: (5, 120)``."""
     a, b = pairs[position]
     left, right = (int(a), int(b)) if names is None else (names[a], names[b])
-    return f"{kind}-link {position}: ({left!r}, {right!r})"
+    return f"{kind}-link {position}: ({short(left)}, {short(right)})"
 
 
 def check_range(pairs: IntArray, kind: Kind, n_samples: int) -> None:
@@ -170,7 +172,7 @@ def _entries(pairs: Any, kind: Kind) -> NDArray[Any] | list[tuple[Any, Any]]:
     try:
         listed = list(pairs)
     except TypeError as error:
-        raise TypeError(f"{kind}-links must be a list of pairs, got {pairs!r}") from error
+        raise TypeError(f"{kind}-links must be a list of pairs, got {short(pairs)}") from error
     rows = [_two(pair, kind, position) for position, pair in enumerate(listed)]
     if bool in _types(rows):
         position = next(i for i, row in enumerate(rows) if bool in map(type, row))
@@ -183,7 +185,8 @@ def _two(pair: Any, kind: Kind, position: int) -> tuple[Any, Any]:
         pair = list(pair)
     # A string of two letters would pass as a pair of ids, and a set has no order to report.
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise PairError(_shape_message(kind, f"{pair!r} at position {position}"), kind, position)
+        found = f"{short(pair)} at position {position}"
+        raise PairError(_shape_message(kind, found), kind, position)
     return _plain(pair[0]), _plain(pair[1])
 
 
@@ -206,10 +209,9 @@ def _types(rows: list[tuple[Any, Any]]) -> set[type]:
 
 def _numbers(rows: list[tuple[Any, Any]], kind: Kind) -> NDArray[Any]:
     """Make an array of Python numbers without rounding whole ones."""
-    if not all(issubclass(found, numbers.Integral) for found in _types(rows)):
-        return np.array(rows, dtype=np.float64).reshape(-1, 2)
+    whole = all(issubclass(found, numbers.Integral) for found in _types(rows))
     try:
-        return np.array(rows, dtype=np.int64).reshape(-1, 2)
+        return np.array(rows, dtype=np.int64 if whole else np.float64).reshape(-1, 2)
     except OverflowError as error:
         position = next(i for i, row in enumerate(rows) if max(map(abs, row)) > LARGEST_ROW)
         raise _bad(rows, kind, position, "a row number does not fit in 64 bits") from error
@@ -217,7 +219,8 @@ def _numbers(rows: list[tuple[Any, Any]], kind: Kind) -> NDArray[Any]:
 
 def _bad(rows: Any, kind: Kind, position: int, why: str) -> PairError:
     left, right = rows[position]
-    return PairError(f"{kind}-link {position}: ({left!r}, {right!r}): {why}", kind, position)
+    pair = f"({short(left)}, {short(right)})"
+    return PairError(f"{kind}-link {position}: {pair}: {why}", kind, position)
 
 
 _NEGATIVE = "row numbers must not be negative; count rows from the start, from 0"
@@ -232,7 +235,8 @@ def _has_names(entries: Any) -> bool:
 def _row_pairs(entries: Any, kind: Kind) -> IntArray:
     """Check row numbers: whole, not negative, within 64 bits."""
     if _has_names(entries):
-        raise _bad(entries, kind, 0, "these links are keyed by row; give row numbers")
+        position = next(i for i, row in enumerate(entries) if _has_names([row]))
+        raise _bad(entries, kind, position, "these links are keyed by row; give row numbers")
     if isinstance(entries, list):
         entries = _numbers(entries, kind)
     pairs = np.asarray(entries)
@@ -309,9 +313,12 @@ def _confidence(
 ) -> FloatArray:
     if values is None:
         return np.ones(len(pairs))
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.empty(1, dtype=object)
     if array.dtype.kind not in "iuf" and array.size:
-        raise TypeError(f"{kind}_confidence must be numbers in (0, 1], got {values!r}")
+        raise TypeError(f"{kind}_confidence must be numbers in (0, 1], got {short(values)}")
     array = array.astype(np.float64)
     if array.ndim == 0:
         if not 0 < array <= 1:

@@ -98,6 +98,10 @@ class PairSet:
             )
         return self
 
+    def _without(self, must: IntArray, cannot: IntArray) -> Self:
+        """Leave out the pairs at some positions."""
+        return self._make(_combine.without(self._pairs, must, cannot), self._n_samples)
+
     def _by_row(self, operation: str) -> Parsed:
         names = self._pairs.names
         if names is not None:

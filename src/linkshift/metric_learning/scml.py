@@ -132,7 +132,7 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Classes seen in ``fit``; None when it was given links.
     n_features_in_ : int
         Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
     Notes

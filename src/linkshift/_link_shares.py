@@ -1,0 +1,243 @@
+r"""How much weight each cannot-link takes from the density around a row, and by which chain.
+
+In constrained mean shift a cannot-link takes weight from the density that a centre climbs. With
+the pairs P of rows that must-links carry it to, it leaves to the centre t of a row
+
+.. math::
+
+    w_j = \prod_{(x, y) \in P} \bigl(1 - c\, k_{h_c}(t_x - t)\, k_{h_c}(t_y - t_j)\bigr)
+                                \bigl(1 - c\, k_{h_c}(t_y - t)\, k_{h_c}(t_x - t_j)\bigr)
+
+of each sample (eq. 4.2 and 4.3 of Schier et al. 2022, this link alone), and its share is
+
+.. math:: 1 - \frac{\sum_j k_h(s_j - t)\, w_j}{\sum_j k_h(s_j - t)}.
+
+For a single pair, of whose ends only x is near, that is
+:math:`\sum_j k_h(s_j - t)\, k_{h_c}(t_x - t)\, k_{h_c}(t_y - t_j) / \sum_j k_h(s_j - t)`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from linkshift.links import Links
+from linkshift.links._closure import components
+from linkshift.refinement import certain_links
+from linkshift.shift.constrained import History, LinkKernel
+
+Array = NDArray[Any]
+
+_CELLS = 1 << 22  # pairs times centres at a time
+
+
+@dataclass(frozen=True)
+class Bending:
+    """Pairs of rows that bent a constrained shift, and the shift itself.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (m, 2)
+        Cannot-linked rows, those of certain links closed under must-links.
+    confidence : ndarray of shape (m,)
+        Confidence of each.
+    history : list of (centres, group)
+        State before each iteration and after the last.
+    bandwidths : ndarray
+        Bandwidth of each iteration.
+    points : ndarray of shape (n, d)
+        The samples.
+    kernel : LinkKernel
+    scale, floor : float
+        The lambda and the epsilon of eq. 4.4.
+    blurring : bool
+        Whether samples moved along.
+    enforced : bool
+        Whether centres with a certain link between their rows were not merged at the end.
+    """
+
+    pairs: Array
+    confidence: Array
+    history: History
+    bandwidths: Array
+    points: Array
+    kernel: LinkKernel
+    scale: float
+    floor: float
+    blurring: bool
+    enforced: bool
+
+    @property
+    def n_steps(self) -> int:
+        """Iterations that were made."""
+        return len(self.history) - 1
+
+
+def weight_taken(
+    bending: Bending, row: int, pairs: Array, confidence: Array, group: Array, steps: Sequence[int]
+) -> Array:
+    """Share of the weight around a row's centre that each group of pairs takes, at each step.
+
+    Parameters
+    ----------
+    bending : Bending
+        The shift.
+    row : int
+        The row whose centre is looked at.
+    pairs : ndarray of shape (m, 2)
+        Cannot-linked rows.
+    confidence : ndarray of shape (m,)
+        Their confidence; one number within a group.
+    group : ndarray of shape (m,)
+        From 0 without gaps.
+    steps : sequence of int
+        Iterations.
+
+    Returns
+    -------
+    ndarray of shape (n_steps, n_groups)
+        Between 0 and 1.
+    """
+    n_groups = int(group.max(initial=-1)) + 1
+    sure = np.zeros(n_groups)
+    sure[group] = confidence
+    shares = np.zeros((len(steps), n_groups))
+    for i, step in enumerate(steps):
+        shares[i] = _taken_at(bending, row, pairs, sure, group, step)
+    return shares
+
+
+def _taken_at(
+    bending: Bending, row: int, pairs: Array, sure: Array, group: Array, step: int
+) -> Array:
+    """Shares at one step. Centres stand for all rows that move with them."""
+    kernel, h = bending.kernel, float(bending.bandwidths[step])
+    centres, member = bending.history[step]
+    here = centres[member[row]]
+    samples = centres[member] if bending.blurring else bending.points
+    weight = kernel(((samples - here) ** 2).sum(axis=1) / h**2)
+    mass = np.bincount(member, weights=weight, minlength=len(centres))
+    seen = np.flatnonzero(mass)
+    shares = np.zeros(len(sure))
+    if not len(seen) or not len(pairs):
+        return shares
+    # Pairs of a group between the same two centres act alike: once, to the power of their number.
+    n = len(centres)
+    low, high = np.sort(member[pairs], axis=1).T
+    key, count = np.unique((group * n + low) * n + high, return_counts=True)
+    key, high = np.divmod(key, n)
+    of, low = np.divmod(key, n)
+    length = np.linalg.norm(centres[low] - centres[high], axis=1)
+    width = np.maximum(bending.floor, np.minimum(h, bending.scale * length))[:, None]
+    ends = np.stack([low, high], axis=1)
+    near = kernel(((centres[ends] - here) ** 2).sum(axis=2) / width**2)
+    acting = np.flatnonzero(near.any(axis=1))
+    groups = np.unique(of[acting])
+    left = np.ones((len(groups), len(seen)))
+    rows = max(1, _CELLS // len(seen))
+    for first in range(0, len(acting), rows):
+        part = acting[first : first + rows]
+        to_low, to_high = (
+            kernel(cdist(centres[end[part]], centres[seen], "sqeuclidean") / width[part] ** 2)
+            for end in (low, high)
+        )
+        c = sure[of[part]][:, None]
+        factor = 1.0 - c * near[part, :1] * to_high
+        factor *= 1.0 - c * near[part, 1:] * to_low
+        factor **= count[part][:, None]
+        place = np.searchsorted(groups, of[part])  # ascending, since keys are
+        begin = np.flatnonzero(np.diff(place, prepend=-1))
+        left[place[begin]] *= np.multiply.reduceat(factor, begin, axis=0)
+    shares[groups] = 1.0 - left @ mass[seen] / mass[seen].sum()
+    return np.clip(shares, 0.0, 1.0)  # sums round
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Bending pairs by the user's cannot-links behind them.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (m,)
+        Group of each bending pair.
+    links : ndarray of shape (n_cannot,)
+        Group of each of the user's cannot-links; links between the same two must-linked
+        components share one.
+    """
+
+    pairs: Array
+    links: Array
+
+
+def group_pairs(bending: Bending, links: Links, component: Array) -> Groups:
+    """Find the cannot-links behind each bending pair."""
+    n = int(component.max()) + 1
+
+    def key(pairs: Array, sure: Array) -> Array:
+        low, high = np.sort(component[pairs].reshape(-1, 2), axis=1).T
+        closed = low * n + high
+        rows = np.sort(pairs, axis=1)
+        single = -1 - (rows[:, 0] * len(component) + rows[:, 1])  # uncertain links stay single
+        return np.where(sure == 1.0, closed, single)
+
+    both = np.concatenate(
+        [key(bending.pairs, bending.confidence), key(links.cannot, links.cannot_confidence)]
+    )
+    group = np.unique(both, return_inverse=True)[1]
+    return Groups(group[: len(bending.pairs)], group[len(bending.pairs) :])
+
+
+class MustGraph:
+    """Rows and the certain must-links between them."""
+
+    def __init__(self, links: Links, n_rows: int) -> None:
+        certain = certain_links(links)
+        # As in refinement: certain links that contradict each other are not passed on.
+        pairs = certain.must if not certain.conflicts() else certain.must[:0]
+        self.component = components(pairs, n_rows)
+        self._next: dict[int, list[int]] = {}
+        for a, b in pairs.tolist():
+            self._next.setdefault(a, []).append(b)
+            self._next.setdefault(b, []).append(a)
+
+    def chains(self, row: int) -> Chains:
+        """Search the component of a row, breadth first."""
+        before: dict[int, int] = {row: row}
+        length = {row: 1}
+        waiting = deque([row])
+        while waiting:
+            at = waiting.popleft()
+            for step in sorted(self._next.get(at, [])):
+                if step not in before:
+                    before[step], length[step] = at, length[at] + 1
+                    waiting.append(step)
+        return Chains(before, length)
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Shortest chains of must-links from a row to each row of its component.
+
+    Attributes
+    ----------
+    before : dict
+        The row before each row on the way; the first row is before itself.
+    length : dict
+        Rows on the way, both ends counted.
+    """
+
+    before: dict[int, int]
+    length: dict[int, int]
+
+    def to(self, row: int) -> tuple[int, ...]:
+        """Give the rows of the chain, from the first to this one."""
+        found = [row]
+        while self.before[found[-1]] != found[-1]:
+            found.append(self.before[found[-1]])
+        return tuple(reversed(found))

@@ -1,0 +1,265 @@
+"""What `linkshift cluster` leaves behind: files, a page, JSON, and a summary for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.cli import _write
+from linkshift.cli._console import Console, counted, listed, shown_sizes
+from linkshift.cli._methods import METHODS, uses
+from linkshift.cli._problem import Problem
+
+if TYPE_CHECKING:
+    from linkshift.cli._clustering import Request, Result
+
+_SHOWN_CLUSTERS = 12
+_PATH_ROWS = 5_000  # a bandwidth path of so many rows takes seconds; of more, minutes
+
+
+def write_files(request: Request, problem: Problem, result: Result, console: Console) -> None:
+    """Write what was asked for."""
+    if request.output is not None:
+        _write.write_labels(request.output, result.labels, problem.ids)
+    if request.save is not None:
+        from linkshift.cli._models import write_model
+
+        write_model(request.save, result.model, _about(request, problem, result))
+    views = None if problem.views is None else tuple(problem.views)
+    importances = getattr(result.model, "view_importances_", None)
+    if request.plot is not None:
+        # Views as the method saw them: in their own units, one would be all there is to see.
+        X = problem.X if problem.views is None else result.scaling.apply(problem.X)
+        _write.write_picture(
+            request.plot,
+            X,
+            result.labels,
+            links=problem.links,
+            modes=result.centres,
+            title=request.source.data.name,
+            view_names=views,
+            view_importances=importances,
+        )
+    if request.report is not None:
+        _write.write_text(request.report, _page(request, problem, result, console))
+
+
+def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
+    from linkshift.cli._models import plain_ids
+
+    views = problem.views
+    return {
+        "data": request.source.data.name,
+        "method": result.method,
+        "why": result.why,
+        "columns": list(problem.names),
+        "views": None if views is None else {name: list(c) for name, c in views.items()},
+        "id_column": request.source.id_column,
+        "ids": None if problem.ids is None else plain_ids(problem.ids),
+        **result.scaling.about(),
+        "seed": request.seed,
+    }
+
+
+def _page(request: Request, problem: Problem, result: Result, console: Console) -> str:
+    from linkshift.report import Report, render
+
+    X = result.scaling.apply(problem.X)
+    path, level = None, None
+    if problem.views is None and len(X) <= _PATH_ROWS:
+        path, level = _path(request, X, problem, result, console)
+    elif problem.views is None:
+        console.say(
+            f"The report leaves out the bandwidth path of more than {_PATH_ROWS:,} rows; "
+            "linkshift bandwidths makes it."
+        )
+    inner = getattr(result.model, "estimator_", result.model)
+    params = {
+        name: getattr(value, "name", value)
+        for name, value in inner.get_params(deep=False).items()
+        if name != "progress" and (value is None or isinstance(value, bool | int | float | str))
+    }
+    views = None if problem.views is None else tuple(problem.views)
+    return render(
+        Report(
+            X=X,
+            labels=result.labels,
+            title=request.source.data.name,
+            links=problem.links,
+            ids=problem.ids,
+            names=problem.names,
+            method=result.method,
+            why=result.why,
+            done=result.done,
+            parameters={"scale": request.scale, **params},
+            path=path,
+            level=level,
+            modes=getattr(result.model, "cluster_centers_", None),
+            view_importances=getattr(result.model, "view_importances_", None),
+            view_names=views,
+            seconds=round(result.seconds, 2),
+            seed=request.seed,
+            versions=_write.versions(),
+            command=command(request),
+            n_conflicts=result.n_conflicts,
+        )
+    )
+
+
+def _path(
+    request: Request, X: NDArray[Any], problem: Problem, result: Result, console: Console
+) -> tuple[Any, int | None]:
+    """Sweep over bandwidths, and find the level nearest to the bandwidth that was used."""
+    from linkshift.path import bandwidth_path
+
+    inner = getattr(result.model, "estimator_", result.model)
+    kernel: Any = inner.kernel if result.method == "mean-shift" else "gaussian"
+    with console.warnings(), console.progress("Bandwidth path") as progress:
+        path = bandwidth_path(
+            X, problem.links, kernel=kernel, n_jobs=request.threads, progress=progress
+        )
+    if result.method != "mean-shift" or np.ndim(result.bandwidth):
+        return path, None
+    ratio = np.abs(np.log(path.bandwidths / float(result.bandwidth)))
+    return path, int(np.argmin(ratio))
+
+
+def command(request: Request) -> list[str]:
+    """Give the words of a command that does the same."""
+    source, options = request.source, request.options
+    words = ["linkshift", "cluster", str(source.data)]
+    for name, value in (
+        ("links", source.links),
+        ("columns", source.columns),
+        ("id-column", source.id_column),
+        ("labels-column", source.labels_column),
+        ("scale", None if request.scale == "none" else request.scale),
+        ("method", request.method),
+        ("bandwidth", options.bandwidth),
+        ("kernel", options.kernel),
+        ("n-neighbors", options.n_neighbors),
+        ("clusters", options.clusters),
+        *(("view", view) for view in options.view or ()),
+        ("max-iter", options.max_iter),
+        ("seed", request.seed),
+        ("output", request.output),
+        ("plot", request.plot),
+        ("report", request.report),
+        ("save", request.save),
+    ):
+        if value is not None:
+            words += [f"--{name}", str(value)]
+    if source.header is not None:
+        words.append("--header" if source.header else "--no-header")
+    return words
+
+
+def print_data(request: Request, problem: Problem, result: Result) -> None:
+    """Print labels or JSON on stdout."""
+    if request.json:
+        _write.print_json(_report(request, problem, result))
+    elif request.output is None:
+        _write.print_text(_write.labels_text(result.labels, problem.ids))
+
+
+def _report(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
+    from linkshift.cli._models import plain_ids
+
+    h: Any = result.bandwidth if "bandwidth" in METHODS[result.method].uses else None
+    if result.method == "cms":
+        h = None if request.options.bandwidth is None else float(h[0])
+    report = {
+        "n_samples": len(problem.X),
+        "n_clusters": len(result.sizes),
+        "n_noise": result.n_noise,
+        "sizes": result.sizes,
+        "method": result.method,
+        "why": result.why,
+        "done": result.done,
+        "columns": list(problem.names),
+        "scale": request.scale,
+        "bandwidth": h.tolist() if isinstance(h, np.ndarray) else h,
+        "seed": request.seed,
+        "seconds": round(result.seconds, 6),
+        "versions": _write.versions(),
+        "links": _links_report(result),
+        "views": _views_report(problem, result),
+        "labels": result.labels.tolist(),
+    }
+    if problem.ids is not None:
+        report["ids"] = plain_ids(problem.ids)
+    return report
+
+
+def _links_report(result: Result) -> dict[str, Any] | None:
+    report = result.link_report
+    if report is None:
+        return None
+    return {
+        "n_must": report.n_must,
+        "n_cannot": report.n_cannot,
+        "must_kept": report.must_kept,
+        "cannot_kept": report.cannot_kept,
+        "violated_must": report.violated_must.tolist(),
+        "violated_cannot": report.violated_cannot.tolist(),
+        "n_conflicts": result.n_conflicts,
+    }
+
+
+def _views_report(problem: Problem, result: Result) -> dict[str, Any] | None:
+    """Give importances with a row for each cluster, in the order of sizes."""
+    if problem.views is None:
+        return None
+    return {
+        "names": list(problem.views),
+        "columns": [list(columns) for columns in problem.views.values()],
+        "importances": result.model.view_importances_.tolist(),
+    }
+
+
+def summarise(request: Request, problem: Problem, result: Result, console: Console) -> None:
+    """Tell on stderr what came out."""
+    noise = f"; noise {result.n_noise:,}" if result.n_noise else ""
+    told = shown_sizes(result.sizes, "cluster")
+    console.say(f"{told}{noise}.{_advice(request, result)}")
+    if problem.views is not None:
+        _tell_views(tuple(problem.views), result.model.view_importances_, result.sizes, console)
+    if result.link_report is not None:
+        links = result.link_report
+        console.say(
+            f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
+            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot."
+        )
+    targets = (request.output, request.plot, request.report, request.save)
+    written = [str(path) for path in targets if path is not None]
+    where = f" Written: {listed(written)}." if written else ""
+    console.say(f"Time: {result.seconds:.2f} s.{where}")
+
+
+def _tell_views(
+    names: tuple[str, ...], importances: NDArray[Any], sizes: list[int], console: Console
+) -> None:
+    """Print the view that matters most to each cluster."""
+    top = importances.argmax(axis=1)
+    rows = [
+        (str(c), f"{sizes[c]:,}", names[v], f"{importances[c, v]:.2f}") for c, v in enumerate(top)
+    ]
+    console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])
+    if len(rows) > _SHOWN_CLUSTERS:
+        console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
+
+
+def _advice(request: Request, result: Result) -> str:
+    """Say what to turn when the result is of no use."""
+    taken, by_neighbours = uses(METHODS[result.method]), request.options.n_neighbors is not None
+    knob = "--bandwidth" if "bandwidth" in taken and not by_neighbours else "--n-neighbors"
+    sizes = result.sizes
+    if not taken & {"bandwidth", "n_neighbors"}:
+        return ""
+    if len(sizes) == 1 and sizes[0] > 1:
+        return f" For more clusters, take a smaller {knob}."
+    if len(sizes) > 2 and len(sizes) > sum(sizes) / 2:
+        return f" For fewer clusters, take a larger {knob}."
+    return ""

@@ -1,0 +1,62 @@
+"""Tables of named columns as text and files, and aligned for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift.cli._write import replacing
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+def write_table(path: Path, columns: Columns) -> None:
+    """Write columns in the format of the suffix."""
+    suffix = path.suffix.lower()
+    with replacing(path) as temporary:
+        if suffix in (".csv", ".tsv"):
+            text = table_text(columns, "," if suffix == ".csv" else "\t")
+            temporary.write_text(text, encoding="utf-8", newline="")
+        elif suffix == ".parquet":
+            import pandas as pd
+
+            pd.DataFrame(dict(columns)).to_parquet(temporary, index=False)
+        else:
+            arrays: dict[str, Any] = dict(columns)
+            np.savez(temporary, **arrays)
+
+
+def table_text(columns: Columns, separator: str = ",") -> str:
+    """Give columns as CSV, with numbers that read back as they were."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*map(_cells, columns.values()), strict=True))
+    return text.getvalue()
+
+
+def _cells(column: NDArray[Any]) -> list[Any]:
+    # As a Python float, 0.1 in single precision is 0.10000000149011612.
+    return list((column.astype(str) if column.dtype == np.float32 else column).tolist())
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> str:
+    """Give a table with its columns under each other; those in ``right`` end together."""
+    lines = [tuple(head), *map(tuple, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = []
+    for line in lines:
+        cells = [
+            cell.rjust(width) if name in right else cell.ljust(width)
+            for name, cell, width in zip(head, line, widths, strict=True)
+        ]
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text) + "\n"

@@ -1,0 +1,81 @@
+"""Text files: bytes that are not UTF-8 text are refused with the line they stand in."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+PathLike = str | os.PathLike[str]
+
+_CHUNK = 1 << 20
+# The mark of UTF-32 begins with that of UTF-16, so it comes first.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+_SHOWN = 60
+
+
+def check_text(path: PathLike) -> None:
+    """Raise ValueError, naming file and line, unless a file holds UTF-8 text.
+
+    A byte order mark of UTF-8 is allowed. NUL is a character, but in a table it
+    means that the file is something else, or was damaged.
+    """
+    where = os.fspath(path)
+    with Path(path).open("rb") as file:
+        start = file.read(4)
+        for mark, encoding in _MARKS:
+            if start.startswith(mark):
+                raise ValueError(f"{where}, line 1: this is {encoding} text. Save it as UTF-8")
+        file.seek(0)
+        found = _first_wrong(file)
+        if found is None:
+            return
+        offset, byte = found
+        file.seek(0)
+        line = _line_breaks(file.read(offset)) + 1
+    if byte == 0:
+        raise ValueError(
+            f"{where}, line {line}: a NUL byte, which no table holds: the file is damaged, or no "
+            "text, or UTF-16. Save it as UTF-8"
+        )
+    raise ValueError(
+        f"{where}, line {line}: the byte 0x{byte:02x} is not UTF-8 text. Save it as UTF-8"
+    )
+
+
+def _first_wrong(file: BinaryIO) -> tuple[int, int] | None:
+    """Offset and value of the first byte that is no UTF-8, or NUL."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    before = 0  # bytes decoded; a character cut in two by a chunk's end is not among them
+    while True:
+        chunk = file.read(_CHUNK)
+        nul = chunk.find(b"\0")
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(chunk if nul < 0 else chunk[:nul], final=not chunk)
+        except UnicodeDecodeError as error:
+            return before + error.start, error.object[error.start]
+        if nul >= 0:
+            return before + pending + nul, 0
+        if not chunk:
+            return None
+        before += pending + len(chunk) - len(decoder.getstate()[0])
+
+
+def _line_breaks(text: bytes) -> int:
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def short(value: object) -> str:
+    """Give the repr of what a file holds, cut where it is long."""
+    try:
+        text = repr(value if not isinstance(value, (str, bytes)) else value[: 2 * _SHOWN])
+    except (ValueError, RecursionError):  # too many digits, or too deep
+        return f"a very long {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
