@@ -35,10 +35,12 @@ from linkshift import (
     Links,
     MeanShift,
     MetricMeanShift,
+    RefinedClustering,
+    _model_values,
     model_files,
 )
 from linkshift.groups.views import KernelBank
-from linkshift.model_files import load, save
+from linkshift.model_files import about, load, save
 from linkshift.profiles import Profile
 
 RNG = np.random.default_rng(0)
@@ -97,6 +99,17 @@ CASES = {
         NEW.astype(np.float32),
     ),
     "mean_shift_wide": lambda: (MeanShift(kernel="gaussian").fit(WIDE), WIDE, WIDE_NEW),
+    "mean_shift_by_links": lambda: (
+        MeanShift(bandwidth="links", kernel="gaussian").fit(X, links=LINKS),
+        X,
+        NEW,
+    ),
+    "refined": lambda: (RefinedClustering().fit(X, links=LINKS), X, NEW),
+    "refined_kernel": lambda: (
+        RefinedClustering(KernelMeanShift(n_neighbors=10, random_state=0)).fit(X, links=SOFT),
+        X,
+        NEW,
+    ),
     "mean_shift_weights": lambda: (
         MeanShift(kernel="gaussian", bandwidth=0.7).fit(X, sample_weight=np.arange(60) / 7),
         X,
@@ -341,8 +354,8 @@ def test_numpy_reads_the_file_without_pickle(name, folder):
 def test_cases_reach_all_that_may_be_in_a_file(folder):
     """A class that is on the list but in no case would be untested."""
     texts = [np.load(path)["header"].tobytes().decode() for path in folder.glob("*.model")]
-    used = {name for name in model_files._PARTS if any(f'["{name}", ' in t for t in texts)}
-    assert model_files._PARTS.keys() - used == {"Links", "Pairs"}  # tested below
+    used = {name for name in _model_values.PARTS if any(f'["{name}", ' in t for t in texts)}
+    assert not _model_values.PARTS.keys() - used
 
 
 def test_history_goes_on_after_loading(folder):
@@ -458,6 +471,103 @@ def test_requests_of_metadata_and_output_come_back(tmp_path):
     assert routing.fit.requests == {"links": True, "partial_labels": "known"}
     save(fitted_scml().set_output(transform="pandas"), tmp_path / "m")
     assert isinstance(load(tmp_path / "m").transform(X), pd.DataFrame)
+
+
+# About the model ---------------------------------------------------------------------------------
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.dictionaries(st.text(), PLAIN, max_size=4))
+@example({"third": 1 / 3, "least": 5e-324, "most": 1.7976931348623157e308, "nought": [-0.0, 0]})
+@example(
+    {"Länge": ["größer als ½ µm", "😀", "\x00", "\ud800"], "": {"array": "a0", "float": "nan"}}
+)
+@example({"whole": [True, 1, 1.0, "1", None, 2**70]})
+def test_what_is_told_about_a_model_comes_back(tmp_path, notes):
+    save(small_model(), tmp_path / "m", about=notes)
+    assert_same(about(tmp_path / "m"), notes)
+    assert_same(load(tmp_path / "m"), small_model())
+
+
+def test_about_is_empty_when_nothing_was_told(tmp_path):
+    save(small_model(), tmp_path / "never")
+    for name, notes in (("none", None), ("empty", {})):
+        save(small_model(), tmp_path / name, about=notes)
+        assert (tmp_path / name).read_bytes() == (tmp_path / "never").read_bytes()
+        assert about(tmp_path / name) == {}
+    (tmp_path / "old").write_bytes(zlib.decompress(base64.b64decode(FORMAT_1_FILE)))
+    assert about(tmp_path / "old") == {}
+
+
+def test_about_does_not_look_at_the_arrays(tmp_path):
+    forge(tmp_path / "m", setting("about", to={"a": 1}), a0=np.zeros(2, dtype="M8[D]"))
+    assert about(tmp_path / "m") == {"a": 1}
+    assert_refused(tmp_path / "m", "not numbers")
+
+
+@pytest.mark.parametrize(
+    ("notes", "match"),
+    [
+        ([1], "about is a list; give a dict"),
+        ("text", "about is a str; give a dict"),
+        (UserDict(a=1), "about is a UserDict; give a dict"),
+        ({1: 2}, "about has the key 1; .* Use str keys"),
+        ({"a": {None: 2}}, r"about\['a'\] has the key None"),
+        ({"a": float("nan")}, r"about\['a'\] is nan; .* Use None or text"),
+        ({"a": [1, float("-inf")]}, r"about\['a'\]\[1\] is -inf"),
+        ({"a": (1, 2)}, r"about\['a'\] is a tuple.* list\(\.\.\.\)"),
+        ({"a": np.float64(1)}, r"about\['a'\] is a float64.* \.tolist\(\)"),
+        ({"a": [np.int64(1)]}, r"about\['a'\]\[0\] is a int64"),
+        ({"a": np.zeros(2)}, r"about\['a'\] is a ndarray"),
+        ({"a": b"bytes"}, r"about\['a'\] is a bytes"),
+        ({"a": {1, 2}}, r"about\['a'\] is a set"),
+        ({"a": print}, r"about\['a'\] is a builtin_function"),
+    ],
+)
+def test_what_json_does_not_give_back_is_refused(tmp_path, notes, match):
+    with pytest.raises(TypeError, match=match):
+        save(small_model(), tmp_path / "m", about=notes)
+    assert not list(tmp_path.iterdir())
+
+
+def test_notes_that_hold_themselves_are_refused(tmp_path):
+    endless: dict = {"a": []}
+    endless["a"].append(endless)
+    with pytest.raises(TypeError, match="nested too deeply"):
+        save(small_model(), tmp_path / "m", about=endless)
+
+
+@pytest.mark.parametrize("notes", [None, 3, [1], "text"])
+def test_a_header_with_notes_of_another_kind_is_refused(tmp_path, notes):
+    forge(tmp_path / "m", setting("about", to=notes))
+    assert_refused(tmp_path / "m", "give a dict")
+    assert_refused(tmp_path / "m", "give a dict", read=about)
+
+
+def test_about_refuses_what_load_refuses(tmp_path):
+    forge(tmp_path / "m", setting("format_version", to=2))
+    assert_refused(tmp_path / "m", "update linkshift", read=about)
+    (tmp_path / "m").write_bytes(b"text")
+    assert_refused(tmp_path / "m", "no npz archive", read=about)
+    text = json.dumps({"format": "linkshift model", "format_version": 1, "versions": {}})[:-1]
+    large = np.frombuffer(f'{text}, "about": {{"a": 1e999}}}}'.encode(), dtype=np.uint8)
+    forge(tmp_path / "m", header=large)
+    assert_refused(tmp_path / "m", "is inf", read=about)
+    with pytest.raises(FileNotFoundError):
+        about(tmp_path / "none")
 
 
 # Refused by save ---------------------------------------------------------------------------------
@@ -585,9 +695,9 @@ def test_files_that_cannot_be_opened_raise_as_usual(tmp_path):
 # Refused by load ---------------------------------------------------------------------------------
 
 
-def assert_refused(path, match="cannot be loaded"):
+def assert_refused(path, match="cannot be loaded", read=load):
     with pytest.raises(ValueError, match=match) as caught:
-        load(path)
+        read(path)
     assert type(caught.value) is ValueError
     assert repr(str(path)) in str(caught.value)
     assert "linkshift.model_files.save" in str(caught.value)
@@ -826,6 +936,7 @@ FORMAT_1_FIELDS = {
     "Modes": "centers radius",
     "Pairs": "must cannot must_confidence cannot_confidence names",
     "Profile": "name reach",
+    "Route": "density modes lift bandwidths",
     "Run": "history bending",
     "Span": "axes origin points",
     "View": "name metric gamma n width origin data",
@@ -835,7 +946,7 @@ FORMAT_1_FIELDS = {
 @pytest.mark.parametrize("name", FORMAT_1_FIELDS)
 def test_files_of_format_1_still_fit_the_classes(name):
     """Whoever breaks this changes the format: raise its version and read the old one too."""
-    now = model_files._names(model_files._PARTS[name].cls)
+    now = _model_values._names(_model_values.PARTS[name].cls)
     then = FORMAT_1_FIELDS[name].split()
     assert now.keys() >= set(then)
     assert not any(needed for field, needed in now.items() if field not in then)

@@ -22,8 +22,14 @@ def merge_by_votes(labels, links):
 
 
 def net_vote(labels, links, a, b):
-    """Confidence of the must-links between two clusters less that of the cannot-links."""
+    """Confidence of the must-links between two clusters less what speaks against a merger.
+
+    That is the confidence of the cannot-links; with none at all, the root of the must-links
+    inside either cluster multiplied.
+    """
     total = 0.0
+    if not len(links.cannot):
+        total -= np.sqrt(must_inside(labels, links, a) * must_inside(labels, links, b))
     for pairs, confidence, sign in (
         (links.must, links.must_confidence, 1.0),
         (links.cannot, links.cannot_confidence, -1.0),
@@ -32,6 +38,15 @@ def net_vote(labels, links, a, b):
             if {labels[i], labels[j]} == {a, b}:
                 total += sign * sure
     return total
+
+
+def must_inside(labels, links, cluster):
+    """Confidence of the must-links between rows of one cluster."""
+    return sum(
+        sure
+        for (i, j), sure in zip(links.must, links.must_confidence, strict=True)
+        if labels[i] == labels[j] == cluster
+    )
 
 
 def units_of(n, links):

@@ -1,0 +1,84 @@
+"""RefinedClustering: the clusterer's labels, then refine; predict by the neighbours."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from linkshift import Links, MeanShift, RefinedClustering, refine
+from linkshift.datasets import make_moons
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(200, random_state=0)
+    return X, y, Links.sample(y, 40, random_state=0)
+
+
+@parametrize_with_checks([RefinedClustering(), RefinedClustering(KMeans(3, random_state=0))])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("clusterer", [None, MeanShift(kernel="gaussian"), KMeans(5)])
+def test_labels_are_those_of_refine(moons, clusterer):
+    X, _, links = moons
+    if clusterer is not None and "random_state" in clusterer.get_params():
+        clusterer.set_params(random_state=0)
+    model = RefinedClustering(clusterer, n_neighbors=7, penalty=3.0).fit(X, links=links)
+    before = (clusterer or MeanShift()).fit_predict(X)
+    np.testing.assert_array_equal(model.estimator_.labels_, before)
+    expected = refine(X, before, links, n_neighbors=7, penalty=3.0)
+    np.testing.assert_array_equal(model.labels_, expected)
+    assert (expected != before).any()
+    assert model.links_ is not None
+    assert len(model.links_) == len(links)
+
+
+def test_without_links_the_clusterer_has_the_last_word(moons):
+    X, *_ = moons
+    model = RefinedClustering(MeanShift(kernel="gaussian")).fit(X)
+    np.testing.assert_array_equal(model.labels_, MeanShift(kernel="gaussian").fit_predict(X))
+
+
+def test_partial_labels_are_links(moons):
+    X, y, _ = moons
+    known = np.where(np.arange(len(y)) < 12, y, -1)
+    by_labels = RefinedClustering().fit(X, partial_labels=known)
+    by_links = RefinedClustering().fit(X, links=Links.from_labels(known))
+    np.testing.assert_array_equal(by_labels.labels_, by_links.labels_)
+    assert by_labels.link_report_.must_kept == by_labels.link_report_.n_must
+
+
+def test_predict_gives_training_rows_their_labels_and_new_ones_their_neighbours(moons):
+    X, y, links = moons
+    model = RefinedClustering().fit(X, links=links)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    near = model.predict(X + 1e-6)
+    assert (near == model.labels_).mean() > 0.98
+
+
+def test_noise_stays_noise(moons):
+    X, _, links = moons
+    X = np.vstack([X, [[50.0, 50.0]]])
+    model = RefinedClustering(HDBSCAN(min_cluster_size=10, copy=True)).fit(X, links=links)
+    assert model.labels_[-1] == -1
+    assert model.n_clusters_ == model.labels_.max() + 1
+    assert model.predict(X[-1:]) == [-1]
+
+
+def test_links_choose_the_bandwidth_and_settle(moons):
+    X, y, links = moons
+    model = RefinedClustering(MeanShift(bandwidth="links", kernel="gaussian")).fit(X, links=links)
+    inner = MeanShift(bandwidth="links", kernel="gaussian").fit(X, links=links)
+    assert model.estimator_.bandwidth_ == inner.bandwidth_
+    np.testing.assert_array_equal(model.labels_, refine(X, inner.labels_, links))
+
+
+def test_what_is_no_clusterer_is_refused(moons):
+    X, *_ = moons
+    with pytest.raises(ValueError, match="estimator"):
+        RefinedClustering("kmeans").fit(X)
+    with pytest.raises(TypeError, match="links=") as error:
+        RefinedClustering().fit(X, Links(must=[(0, 1)]))
+    assert "y" in str(error.value)

@@ -1,0 +1,340 @@
+"""Every block of code in the README and in docs/ runs; every command that a text names exists."""
+
+import importlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import linkshift
+from linkshift import Links
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+COMMAND = Path(sys.executable).with_name("linkshift")
+
+RUN = {"python", "sh"}
+# What a program prints, or a file holds: nothing to run.
+SHOWN = {"text"}
+# Directives of the site's builder, which fails by itself where they are wrong.
+DIRECTIVE = re.compile(r"\{(toctree|eval-rst|include|command-line)\}")
+
+
+class Block(NamedTuple):
+    language: str
+    code: str
+    place: str
+
+
+@cache
+def markdown():
+    return pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+
+
+def tokens(page):
+    return markdown().parse(page.read_text(encoding="utf-8"))
+
+
+def blocks(page):
+    """All blocks of code, the indented ones too."""
+    for token in tokens(page):
+        if token.type in ("fence", "code_block"):
+            language = token.info.strip() if token.type == "fence" else "(indented)"
+            yield Block(language, token.content, f"{page.name}:{token.map[0] + 1}")
+
+
+def commands(block):
+    """Lines of a block of shell commands, continued ones joined, with what follows a #."""
+    for line in block.code.replace("\\\n", " ").splitlines():
+        words, _, remark = re.fullmatch(r"((?:[^#'\"]|'[^']*'|\"[^\"]*\")*)(#(.*))?", line).groups()
+        if words.strip():
+            yield shlex.split(words), remark or ""
+
+
+def spoken_commands(page):
+    """Commands in the text itself, `between backticks`."""
+    for token in tokens(page):
+        for child in token.children or ():
+            if child.type == "code_inline":
+                yield child.content
+
+
+# --- what is in the blocks ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_a_block_is_run_or_says_why_not(page):
+    for block in blocks(page):
+        known = block.language in RUN | SHOWN or DIRECTIVE.match(block.language)
+        assert known, f"{block.place}: a block of {block.language!r} is not run by any test"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_the_blocks_of_a_page_run_in_their_order(page, folder):
+    run(page, inside)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["README.md", "docs/start.md"])
+def test_a_new_user_can_follow_the_page(name, folder):
+    run(ROOT / name, installed)
+
+
+def run(page, start):
+    names = {"__name__": "page"}
+    for block in blocks(page):
+        if block.language == "python":
+            exec(compile(block.code, block.place, "exec"), names)
+        elif block.language == "sh":
+            for words, remark in commands(block):
+                # Other commands set up the project or take hours: they are looked at.
+                if words[0] != "linkshift":
+                    assert check(words), f"{block.place}: no test knows {shlex.join(words)!r}"
+                    continue
+                code, said = start(words[1:])
+                expected = re.search(r"exit code (\d+)", remark)
+                message = f"{block.place}: {shlex.join(words)}\n{said[-4000:]}"
+                assert code == (int(expected[1]) if expected else 0), message
+                assert "Traceback" not in said, message
+
+
+def installed(arguments):
+    """Exit code and output of the installed command."""
+    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+def inside(arguments):
+    """The same from within this process, which has imported everything already."""
+    from linkshift.cli import main
+
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["linkshift", *arguments])
+        patch.setattr(sys, "stdout", said)
+        patch.setattr(sys, "stderr", said)
+        with pytest.raises(SystemExit) as end:
+            main()
+    return int(end.value.code or 0), said.getvalue()
+
+
+# --- what texts name ------------------------------------------------------------------------------
+
+
+def check(words):
+    """Whether a command is one of ours; fails when it is and names what does not exist."""
+    while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
+        name, _, value = words[0].partition("=")
+        assert value, f"{name} has no value"
+        assert name in environment_variables(), f"nothing reads {name}"
+        words = words[1:]
+    if words[:1] == ["make"] and len(words) > 1:
+        assert words[1] in make_verbs(), f"no make {words[1]}"
+    elif words[:3] == ["python", "-m", "benchmarks.run"]:
+        from benchmarks.run import _parser
+
+        _parser().parse_args(words[3:])  # exits, which fails, for a wrong name or option
+    elif words[:2] == ["python", "-m"]:
+        importlib.import_module(words[2])
+    elif words[:2] == ["pip", "install"]:
+        for extra in re.findall(r"\[(.*?)\]", " ".join(words)):
+            assert set(extra.split(",")) <= extras(), f"no extra {extra}"
+    elif words[:1] == ["linkshift"]:
+        check_options(words[1:])
+    else:
+        return False
+    return True
+
+
+def check_options(words):
+    """The command and the options that a text names exist."""
+    from typer.main import get_command
+
+    from linkshift.cli._app import app
+
+    command = get_command(app)
+    while words and words[0] in getattr(command, "commands", {}):
+        command, words = command.commands[words[0]], words[1:]
+    options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
+    group = getattr(command, "commands", None)
+    assert not (group and words and not words[0].startswith("-")), f"no command {words[0]}"
+    for word in words:
+        if word.startswith("-"):
+            assert word in options, f"{command.name} has no option {word}"
+
+
+def make_verbs():
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+
+
+def extras():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return set(project["optional-dependencies"])
+
+
+@cache
+def environment_variables():
+    code = [p.read_text() for p in [*ROOT.glob("benchmarks/**/*.py"), *ROOT.glob("src/**/*.py")]]
+    return set(re.findall(r"\"(LINKSHIFT_\w+|NUMBA_\w+|OMP_\w+)\"", "\n".join(code)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_commands_in_the_text_exist(page):
+    for spoken in spoken_commands(page):
+        first = re.sub(r"^([A-Z_]+=\S*\s+)+", "", spoken).split(" ", 1)[0]
+        if " " in spoken and first in ("make", "pip", "python", "linkshift"):
+            assert check(shlex.split(spoken)), f"{page.name}: {spoken}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_links_of_a_page_lead_somewhere(page):
+    for token in tokens(page):
+        for child in token.children or ():
+            target = child.attrs.get("href") or child.attrs.get("src")
+            if target and not re.match(r"[a-z]+:|#", target):
+                path = target.partition("#")[0]
+                if not path.startswith(
+                    ("api/", "gallery/")
+                ):  # made with the site, and tested there
+                    assert (page.parent / path).exists(), f"{page.name}: {target}"
+
+
+def test_wrong_names_would_be_found():
+    for wrong in (
+        "make nonsense",
+        "python -m benchmarks.run nonsense",
+        "LINKSHIFT_NONSENSE=1 make test",
+        "pip install linkshift[nonsense]",
+        "linkshift nonsense",
+        "linkshift cluster data.csv --nonsense",
+    ):
+        with pytest.raises((AssertionError, SystemExit)):
+            check(shlex.split(wrong))
+    assert not check(["rm", "-rf", "docs"])
+
+
+def test_the_reference_names_everything_that_is_public():
+    text = (ROOT / "docs" / "api.md").read_text()
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    modules = ("links", "metrics", "plot", "image", "model_files", "bandwidth", "profiles")
+    modules += ("datasets", "baselines", "clustering", "explanation", "report")
+    for module in modules:
+        (section,) = [s for s in sections if f"automodule:: linkshift.{module}\n" in s]
+        public = importlib.import_module(f"linkshift.{module}").__all__
+        missing = [name for name in public if not re.search(rf"\b{name}\b", section)]
+        assert not missing, (module, missing)
+    entries = set(re.findall(r"^   (?:\w+\.)?(\w+)$", text, flags=re.MULTILINE)) | set(modules)
+    assert set(linkshift.__all__) <= entries, set(linkshift.__all__) - entries
+
+
+# --- files that the commands read -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """The files that pages name: a table, links for it, some labels of it, a photograph."""
+    pd, data = pytest.importorskip("pandas"), pytest.importorskip("skimage.data")
+    from skimage.io import imsave
+
+    folder = tmp_path_factory.mktemp("files")
+    random = np.random.RandomState(0)
+    y = np.repeat(np.arange(4), 30)
+    shape = 6.0 * np.eye(2)[y % 2] + random.normal(size=(120, 2))
+    colour = 6.0 * np.eye(2)[y // 2] + random.normal(size=(120, 2))
+    table = pd.DataFrame(np.hstack([shape, colour]), columns=["s_1", "s_2", "c_1", "c_2"])
+    table.to_csv(folder / "data.csv", index=False)
+    table.assign(**{"class": [f"class {c}" if i % 3 else "" for i, c in enumerate(y)]}).to_csv(
+        folder / "labelled.csv", index=False
+    )
+    links = Links.sample(y, 60, random_state=0)
+    links.to_csv(folder / "links.csv")
+    Links(must=links.must).to_csv(folder / "must.csv")
+    photo = data.coffee()[::4, ::4]
+    imsave(folder / "photo.jpg", photo, check_contrast=False)
+    imsave(folder / "photo.png", photo, check_contrast=False)
+    strokes = np.zeros(photo.shape[:2], dtype=np.uint8)
+    strokes[20, 40:60], strokes[90, 10:50] = 1, 2
+    imsave(folder / "strokes.png", strokes, check_contrast=False)
+    return folder
+
+
+@pytest.fixture
+def folder(files, tmp_path, monkeypatch):
+    """A copy of these for one page, and no window for its pictures."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    pyplot.close("all")
+
+
+# --- the site -------------------------------------------------------------------------------------
+
+# Whatever a browser fetches by itself; links that a person may follow are no matter.
+FETCHED = re.compile(
+    r"<(?:script|img|iframe|source|video|audio|embed|object|link)\b[^>]*?"
+    r"\b(?:src|href|data)\s*=\s*[\"']?\s*(?:https?:)?//[^>]*>|"
+    r"@import\s+[^;]*//[^;]*;|url\(\s*[\"']?(?:https?:)?//[^)]*\)",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "fetched"),
+    [
+        ('<script src="https://cdn.example/a.js"></script>', True),
+        ('<link rel="stylesheet" href="//fonts.example/a.css">', True),
+        ("<style>@import url(https://a.example/b.css);</style>", True),
+        ('<img class="x" src="http://a.example/b.png">', True),
+        ('<a href="https://a.example">read</a>', False),
+        ('<script src="_static/a.js"></script>', False),
+    ],
+)
+def test_what_a_browser_fetches(html, fetched):
+    assert bool(FETCHED.search(html)) == fetched
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_warnings_and_needs_no_network(tmp_path):
+    pytest.importorskip("sphinx_gallery")
+    pytest.importorskip("furo")
+    source = tmp_path / "docs"
+    left_out = shutil.ignore_patterns("_build", "api", "gallery", "sg_execution_times.rst")
+    for name in ("docs", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=left_out if name == "docs" else None)
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    html = tmp_path / "html"
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-b", "html", source, html],
+        capture_output=True,
+        text=True,
+        # A proxy that nobody listens at: whoever asks the network fails.
+        env=os.environ | {f"{scheme}_proxy": "http://127.0.0.1:9" for scheme in ("http", "https")},
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    pages = list(html.rglob("*.html"))
+    assert len(pages) > 50
+    for file in [*pages, *html.rglob("*.css")]:
+        found = FETCHED.search(file.read_text(encoding="utf-8"))
+        assert not found, f"{file.relative_to(html)}: {found[0]}"
+    for name in ("index", "command_line", "constrained_mean_shift", "gallery/index"):
+        assert (html / f"{name}.html").exists()
+    assert "<math" in (html / "constrained_mean_shift.html").read_text()
+    assert "--links" in (html / "command_line.html").read_text()
+    pictures = {p.name for p in html.glob("_images/sphx_glr_plot_*.png")}
+    for example in (ROOT / "examples" / "gallery").glob("plot_*.py"):
+        assert any(p.startswith(f"sphx_glr_{example.stem}_0") for p in pictures), example.name
