@@ -17,18 +17,8 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from linkshift import ConstrainedMeanShift, Links, MeanShift, plot
-from linkshift.datasets import make_moons
+from linkshift.datasets import make_shapes
 from linkshift.metrics import link_satisfaction, n_clusters
-
-
-def make_shapes(random_state: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Two moons, a wide blob, and two small ones that touch its edge."""
-    rng = np.random.default_rng(random_state)
-    moons, which = make_moons(400, noise=0.06, random_state=random_state)
-    wide = rng.normal([3.5, 0.3], [0.45, 0.4], (300, 2))
-    small = [rng.normal(centre, 0.09, (50, 2)) for centre in ([2.45, 1.0], [2.4, -0.5])]
-    y = np.concatenate([which, np.repeat([2, 3, 4], [300, 50, 50])])
-    return np.vstack([moons, wide, *small]), y
 
 
 def main() -> None:
@@ -38,7 +28,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("demo.png"))
     options = parser.parse_args()
 
-    X, y = make_shapes(options.seed)
+    X, y = make_shapes(random_state=options.seed)
     links = Links.sample(y, options.links, random_state=options.seed)
     print(f"{len(X)} points in {n_clusters(y)} groups; {links!r}\n")
     print("Compiling (only the first time on a machine) ...", end=" ", flush=True)

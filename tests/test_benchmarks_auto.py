@@ -85,7 +85,7 @@ def test_every_method_finds_what_is_plain(method):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_path_with_links_is_the_path_of_the_links(seed):
-    X, y = auto_cases.data("unequal blobs", 60, seed)
+    X, y = auto_cases.data("unequal blobs", 40, seed)
     links = auto_cases.both_kinds(y, 20, 0.0, seed)
     made, found = bandwidth_path(X, links), auto.with_links(bandwidth_path(X), links)
     np.testing.assert_allclose(found.link_support, made.link_support)

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["METHODS", "Choice", "Clustering", "Method", "MethodName", "choose", "cluster"]
 
+SPACES = ("input", "kernel")
 _MANY_LINKS = 10  # from so many on, links can bend the shift and say where to stop
-_MANY_COLUMNS = 10  # above, one bandwidth for all rows rarely finds the clusters
+_MANY_COLUMNS = 10  # from so many on, one bandwidth for all rows rarely finds the clusters
 _KERNEL_ROWS = 1_000  # kernel mean shift takes seconds up to here, then minutes
 
 MethodName = Literal["auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
@@ -59,7 +60,7 @@ METHODS: dict[str, Method] = {
         Method(
             "mean-shift",
             "plain mean shift, then refine where there are links",
-            frozenset({"bandwidth", "kernel", "n_neighbors", "max_iter"}),
+            frozenset({"bandwidth", "kernel", "n_neighbors", "space", "max_iter"}),
             copes=True,
         ),
         Method(
@@ -92,10 +93,11 @@ METHODS: dict[str, Method] = {
 
 
 class Choice(NamedTuple):
-    """A method, and why in a line."""
+    """A method, why in a line, and parameters that go with it."""
 
     method: str
     why: str
+    params: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +185,9 @@ def cluster(
         Called with (done, total) now and then.
     **params
         ``bandwidth``, ``kernel``, ``n_neighbors``, ``max_iter`` or ``n_clusters``, for methods
-        that take them. With "auto" they have a say in the choice.
+        that take them, as their estimators do. ``space="kernel"`` lets "mean-shift" move rows in a
+        Gaussian kernel's space (:class:`KernelMeanShift` without links) instead of the columns'
+        own, "input". With "auto" parameters have a say in the choice.
 
     Returns
     -------
@@ -224,7 +228,7 @@ def cluster(
             given=asked,
         )
     elif method in METHODS:
-        choice = Choice(method, "as asked for")
+        choice = Choice(method, "as asked for", {})
     else:
         raise ValueError(f"method must be one of auto, {', '.join(METHODS)}; got {method!r}.")
     _check_params(METHODS[choice.method], asked, n_views)
@@ -235,11 +239,12 @@ def cluster(
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
-        **asked,
+        **{**choice.params, **asked},
     )
     fit(model, X, links, partial_labels)
     used: Links = getattr(model, "links_", given)
-    return Clustering(model.labels_, *choice, model, used, link_satisfaction(model.labels_, used))
+    report = link_satisfaction(model.labels_, used)
+    return Clustering(model.labels_, choice.method, choice.why, model, used, report)
 
 
 def _views(X: Any) -> list[Any] | None:
@@ -284,6 +289,7 @@ def build(
     bandwidth: Any = None,
     kernel: Any = None,
     n_neighbors: int | None = None,
+    space: str | None = None,
     max_iter: int | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -295,10 +301,16 @@ def build(
     common: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if max_iter is not None:
         common["max_iter"] = max_iter
+    # About the square root of the rows, or clusters would grow in number with them.
+    near = min(n_neighbors or max(20, isqrt(n_rows)), max(n_rows - 1, 1))
     if method == "mean-shift":
-        model = estimators.MeanShift(
+        model: Any = estimators.MeanShift(
             bandwidth=bandwidth, kernel=kernel or "flat", n_neighbors=n_neighbors, **common
         )
+        if _check_space(space, bandwidth, kernel) == "kernel":
+            model = estimators.KernelMeanShift(
+                n_neighbors=near, random_state=random_state, **common
+            )
         return estimators.RefinedClustering(model) if len(links) else model
     if method == "cms":
         return estimators.ConstrainedMeanShift(bandwidth=bandwidth, **common)
@@ -306,13 +318,22 @@ def build(
     if method == "groups":
         assert n_clusters is not None
         return estimators.GroupFeatureClustering(n_clusters, **common)
-    # About the square root of the rows, or clusters would grow in number with them.
-    near = n_neighbors or max(20, isqrt(n_rows))
-    common["n_neighbors"] = min(near, max(n_rows - 1, 1))
+    common["n_neighbors"] = near
     if method == "metric":
         return estimators.MetricMeanShift(**common)
     use: Any = {"kernel": "project", "skms": "learn"}[method]
     return estimators.KernelMeanShift(use_links=use, **common)
+
+
+def _check_space(space: str | None, bandwidth: Any, kernel: Any) -> str:
+    if space not in (None, *SPACES):
+        raise ValueError(f"space must be {' or '.join(map(repr, SPACES))}, got {space!r}.")
+    if space == "kernel" and (bandwidth is not None or kernel is not None):
+        raise ValueError(
+            "bandwidth and kernel are for space='input': in a kernel's space rows see as far as "
+            "n_neighbors says."
+        )
+    return space or "input"
 
 
 def fit(model: Any, X: Any, links: Links | None, partial_labels: ArrayLike | None = None) -> None:
@@ -339,21 +360,22 @@ def choose(
 
     The first line that fits decides:
 
-    ==========================================================  ==========
-    what there is                                               method
-    ==========================================================  ==========
-    several views                                               groups
-    ``bandwidth``, ``kernel`` or ``n_neighbors``                mean-shift
-    links (or labels) that contradict each other                mean-shift
-    ten links or more, some of them cannot-links                cms
-    other links                                                 mean-shift
-    no links, more than 10 columns and at most 1,000 rows       kernel
-    no links                                                    mean-shift
-    ==========================================================  ==========
+    =====================================================  =====================
+    what there is                                          method
+    =====================================================  =====================
+    several views                                          groups
+    ``bandwidth``, ``kernel``, ``n_neighbors``, ``space``  mean-shift
+    links (or labels) that contradict each other           mean-shift, refined
+    ten links or more, some of them cannot-links           cms
+    other links                                            mean-shift, refined
+    no links                                               mean-shift
+    =====================================================  =====================
 
-    Known labels count as the links between all of them. ``python -m benchmarks.run auto``
-    compares the methods case by case; skms is as good as cms for few rows and few links, but
-    slow for more, and metric learning needs more links than the others.
+    Mean shift takes place in a Gaussian kernel's space where there are ten columns or more and at
+    most 1,000 rows: one bandwidth for all rows finds little in many columns. Known labels count as
+    the links between all of them. ``python -m benchmarks.run auto`` compares the methods case by
+    case; skms is as good as cms for few rows and few links, but slow for more, and metric learning
+    needs more links than the others.
 
     Parameters
     ----------
@@ -377,27 +399,30 @@ def choose(
     --------
     >>> from linkshift import Links
     >>> from linkshift.clustering import choose
-    >>> choose(Links(must=[(0, 1)]), 300, 2)
-    Choice(method='mean-shift', why='1 link settles what it finds')
+    >>> choose(Links(must=[(0, 1)]), 300, 2).why
+    '1 link settles what it finds'
     """
     if n_views > 1:
-        return Choice("groups", f"with {n_views} views each cluster can choose its own")
-    for name in ("bandwidth", "kernel", "n_neighbors"):
+        return Choice("groups", f"with {n_views} views each cluster can choose its own", {})
+    for name in ("bandwidth", "kernel", "n_neighbors", "space"):
         if name in given:
-            return Choice("mean-shift", f"the method that {name} is for")
-    many, what = len(links), "known labels" if labelled else _counted(len(links), "link")
-    if many and links.conflicts():
-        return Choice("mean-shift", f"{what} contradict each other, and it can weigh them")
-    if len(links.cannot) and many >= _MANY_LINKS:
+            return Choice("mean-shift", f"the method that {name} is for", {})
+    what = "known labels" if labelled else _counted(len(links), "link")
+    torn = bool(len(links)) and bool(links.conflicts())
+    if len(links.cannot) and len(links) >= _MANY_LINKS and not torn:
         cannot = what if labelled else _counted(len(links.cannot), "cannot-link")
-        return Choice("cms", f"{cannot} hold clusters apart while the bandwidth grows")
-    if many:
-        verb = "settles" if many == 1 and not labelled else "settle"
-        few = f", too few to bend it (from {_MANY_LINKS} on)" if len(links.cannot) else ""
-        return Choice("mean-shift", f"{what} {verb} what it finds{few}")
-    if n_columns > _MANY_COLUMNS and n_rows <= _KERNEL_ROWS:
-        return Choice("kernel", f"no links, and {n_columns} columns are many for one bandwidth")
-    return Choice("mean-shift", "no links to go by")
+        return Choice("cms", f"{cannot} hold clusters apart while the bandwidth grows", {})
+    why = "no links to go by"
+    if torn:
+        why = f"{what} contradict each other, and it can weigh them"
+    elif len(links):
+        why = f"{what} {'settles' if what == '1 link' else 'settle'} what it finds"
+        few = len(links.cannot) > 0
+        why += f", too few to bend it (from {_MANY_LINKS} on)" if few else ""
+    if n_columns < _MANY_COLUMNS or n_rows > _KERNEL_ROWS:
+        return Choice("mean-shift", why, {})
+    why += f"; in a kernel's space, as {n_columns} columns are many for one bandwidth"
+    return Choice("mean-shift", why, {"space": "kernel"})
 
 
 # --- in words -----------------------------------------------------------------------------------

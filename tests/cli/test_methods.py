@@ -32,6 +32,7 @@ VALUES = {
     "bandwidth": 1.0,
     "kernel": "flat",
     "n_neighbors": 3,
+    "space": "input",
     "max_iter": 5,
     "clusters": 2,
     "view": ("all=*",),
@@ -72,6 +73,7 @@ def test_options_become_parameters_of_the_library():
         "bandwidth": 1.0,
         "kernel": "flat",
         "n_neighbors": 3,
+        "space": "input",
         "max_iter": 5,
         "n_clusters": 2,
     }
@@ -88,6 +90,13 @@ def test_bandwidths_that_are_taken():
     assert bandwidth_option("0.5") == 0.5
     assert bandwidth_option("links") == "links"
     assert bandwidth_option(None) is None
+
+
+@pytest.mark.parametrize("other", [{"bandwidth": 1.0}, {"kernel": "flat"}])
+def test_a_kernels_space_has_no_bandwidth(other):
+    check_options("mean-shift", Options(space="kernel", n_neighbors=5))
+    with pytest.raises(InputError, match="--space kernel"):
+        check_options("mean-shift", Options(space="kernel", **other))
 
 
 def test_bandwidth_by_links():

@@ -115,12 +115,13 @@ def _path(
     from linkshift.path import bandwidth_path
 
     inner = getattr(result.model, "estimator_", result.model)
-    kernel: Any = inner.kernel if result.method == "mean-shift" else "gaussian"
+    plain = type(inner).__name__ == "MeanShift"
+    kernel: Any = inner.kernel if plain else "gaussian"
     with console.warnings(), console.progress("Bandwidth path") as progress:
         path = bandwidth_path(
             X, problem.links, kernel=kernel, n_jobs=request.threads, progress=progress
         )
-    if result.method != "mean-shift" or np.ndim(result.bandwidth):
+    if not plain or np.ndim(result.bandwidth):
         return path, None
     ratio = np.abs(np.log(path.bandwidths / float(result.bandwidth)))
     return path, int(np.argmin(ratio))
@@ -140,6 +141,7 @@ def command(request: Request) -> list[str]:
         ("bandwidth", options.bandwidth),
         ("kernel", options.kernel),
         ("n-neighbors", options.n_neighbors),
+        ("space", options.space),
         ("clusters", options.clusters),
         *(("view", view) for view in options.view or ()),
         ("max-iter", options.max_iter),
@@ -167,7 +169,7 @@ def print_data(request: Request, problem: Problem, result: Result) -> None:
 def _report(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
     from linkshift.cli._models import plain_ids
 
-    h: Any = result.bandwidth if "bandwidth" in METHODS[result.method].uses else None
+    h = result.bandwidth
     if result.method == "cms":
         h = None if request.options.bandwidth is None else float(h[0])
     report = {

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from linkshift.metrics import LinkReport
 
 
+_ONE_SPACE = ("MeanShift", "ConstrainedMeanShift")  # whose bandwidths are in units of columns
+
+
 @dataclass(frozen=True)
 class Request:
     """What the user asked for."""
@@ -75,7 +78,8 @@ class Result:
     @property
     def bandwidth(self) -> Any:
         """The bandwidth, where there is one."""
-        return getattr(getattr(self.model, "estimator_", self.model), "bandwidth_", None)
+        inner = getattr(self.model, "estimator_", self.model)
+        return getattr(inner, "bandwidth_", None) if type(inner).__name__ in _ONE_SPACE else None
 
 
 def run(request: Request) -> None:
@@ -119,7 +123,7 @@ def _cluster(request: Request, problem: Problem, console: Console) -> Result:
     from linkshift.clustering import told
     from linkshift.metrics import link_satisfaction
 
-    method, why = _choose(request, problem)
+    method, why, params = _choose(request, problem)
     if request.method == AUTO:
         console.say(f"Method: {method}, {why}.")
     check_links(method, request.options, problem.links)
@@ -128,7 +132,7 @@ def _cluster(request: Request, problem: Problem, console: Console) -> Result:
         n_conflicts = count_conflicts(request.source, problem, console)
     scaling = Scaling.of(problem.X, request.scale)
     console.say(_told_scale(request, problem, method))
-    model, seconds = _fit(request, method, problem, scaling.apply(problem.X), console)
+    model, seconds = _fit(request, method, params, problem, scaling.apply(problem.X), console)
     done = told(model)
     console.say(done)
     labels, links = model.labels_, problem.links
@@ -147,9 +151,11 @@ def _cluster(request: Request, problem: Problem, console: Console) -> Result:
     )
 
 
-def _choose(request: Request, problem: Problem) -> tuple[str, str]:
+def _choose(request: Request, problem: Problem) -> tuple[str, str, dict[str, Any]]:
+    """Give the method, why, and all its parameters."""
+    asked = request.options.params()
     if request.method != AUTO:
-        return request.method, "as asked for"
+        return request.method, "as asked for", asked
     from linkshift.clustering import choose
     from linkshift.estimators._common import joined_links
 
@@ -158,15 +164,20 @@ def _choose(request: Request, problem: Problem) -> tuple[str, str]:
         *problem.X.shape,
         labelled=problem.labels is not None and problem.file_links is None,
         n_views=1 if problem.views is None else len(problem.views),
-        given=request.options.params(),
+        given=asked,
     )
     # In the words of the command: the library speaks of its parameters.
     check_options(choice.method, request.options)
-    return choice
+    return choice.method, choice.why, {**choice.params, **asked}
 
 
 def _fit(
-    request: Request, method: str, problem: Problem, X: NDArray[Any], console: Console
+    request: Request,
+    method: str,
+    params: dict[str, Any],
+    problem: Problem,
+    X: NDArray[Any],
+    console: Console,
 ) -> tuple[Any, float]:
     from linkshift.clustering import build, fit
     from linkshift.links import ConflictError, Links
@@ -179,7 +190,7 @@ def _fit(
             random_state=request.seed,
             n_jobs=request.threads,
             progress=progress,
-            **request.options.params(),
+            **params,
         )
         start = time.perf_counter()  # importing is no part of the method's time
         try:

@@ -44,10 +44,10 @@ def run(request: Request) -> None:
         explanation = saved.model.explain(
             row, max_counterfactuals=request.counterfactuals, ids=saved.ids, progress=progress
         )
+    explanation = _in_units_of_the_data(saved, explanation)
     if request.plot is not None:
         _write.write_figure(request.plot, _draw(saved, explanation))
         console.say(f"Written: {request.plot}.")
-    explanation = _in_units_of_the_data(saved, explanation)
     if request.json:
         _write.print_json(
             {
@@ -64,7 +64,7 @@ def run(request: Request) -> None:
 def _draw(saved: SavedModel, explanation: Explanation) -> Any:
     from linkshift import plot
 
-    return plot.explanation(explanation, saved.model).figure
+    return plot.explanation(explanation, saved.training, labels=saved.model.labels_).figure
 
 
 def _in_units_of_the_data(saved: SavedModel, explanation: Explanation) -> Explanation:

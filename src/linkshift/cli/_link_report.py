@@ -14,7 +14,8 @@ from linkshift.cli._link_files import LinkFile, named_conflict, with_ids
 from linkshift.links import Conflicts, ImpliedLink, Links, Redundant, Summary
 
 SHOWN = 10
-LONGEST = 20  # links on a chain that JSON gives; all chains of many links would fill the disk
+LONGEST = 20  # links on a chain of a redundant link in JSON: long ones would fill the disk
+CHAIN_WORK = 300_000_000  # steps of all searches for the chains of conflicts in JSON
 Pair = tuple[Hashable, ...]
 
 
@@ -62,6 +63,10 @@ class Diagnosis:
     def place(self, kind: str, pair: Pair) -> str:
         """Say where in the file a link stands."""
         return self._places[kind, pair]
+
+    def conflict_place(self, index: int) -> str:
+        """Say where the cannot-link of a conflict stands."""
+        return self.file.places["cannot"][self.conflicts.positions[index]]
 
     def redundant_places(self) -> list[str]:
         """Say where the redundant links stand, in their order."""
@@ -121,9 +126,10 @@ def _conflict_lines(found: Diagnosis) -> list[str]:
     if not conflicts:
         return [f"No conflicts among {among}."]
 
+    first = conflicts[:SHOWN]
+
     def conflict_line(index: int) -> str:
-        conflict = conflicts[index]
-        return f"{found.place('cannot', conflict.cannot)}: {named_conflict(conflict, found.ids)}"
+        return f"{found.conflict_place(index)}: {named_conflict(first[index], found.ids)}"
 
     removal = conflicts.suggested_removal
     gone = [("must", pair) for pair in removal.must] + [("cannot", p) for p in removal.cannot]
@@ -221,14 +227,7 @@ def as_dict(found: Diagnosis, *, with_rows: bool) -> dict[str, Any]:
         "keyed_by": "id" if found.ids is not None or found.links.keyed_by_id else "row",
         "n_must": summary.n_must,
         "n_cannot": summary.n_cannot,
-        "conflicts": [
-            {
-                "place": found.place("cannot", conflict.cannot),
-                "cannot": found.names(conflict.cannot),
-                "chain": found.names(conflict.chain),
-            }
-            for conflict in conflicts
-        ],
+        "conflicts": _conflicts(found),
         "removal": _removal(found) if conflicts else None,
         "redundant": [
             _implied(found.implied(i, LONGEST), place)
@@ -261,6 +260,22 @@ def as_dict(found: Diagnosis, *, with_rows: bool) -> dict[str, Any]:
     if with_rows:
         out["rows_without_links"] = found.unlinked()
     return out
+
+
+def _conflicts(found: Diagnosis) -> list[dict[str, Any]]:
+    """All conflicts; where there are very many on very many rows, chains for the first ones."""
+    conflicts = found.conflicts
+    chained = conflicts[: max(100, CHAIN_WORK // max(found.summary.n_named, 1))]
+    chains = [found.names(conflict.chain) for conflict in chained]
+    pairs = found.links.cannot_ids
+    return [
+        {
+            "place": found.conflict_place(i),
+            "cannot": found.names(pairs[position]),
+            "chain": chains[i] if i < len(chains) else None,
+        }
+        for i, position in enumerate(conflicts.positions.tolist())
+    ]
 
 
 def _removal(found: Diagnosis) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class Options:
     bandwidth: float | str | None = None
     kernel: str | None = None
     n_neighbors: int | None = None
+    space: str | None = None
     max_iter: int | None = None
     clusters: int | None = None
     view: tuple[str, ...] | None = None
@@ -52,6 +53,13 @@ def check_options(name: str, options: Options) -> None:
     if name != AUTO:
         _check_used(METHODS[name], options)
     bandwidth, n_neighbors = options.bandwidth, options.n_neighbors
+    if options.space == "kernel":
+        for given in ("bandwidth", "kernel"):
+            if getattr(options, given) is not None:
+                raise InputError(
+                    f"--{given} has no meaning with --space kernel, where rows see as far as "
+                    "--n-neighbors says; leave one of them out."
+                )
     if n_neighbors is not None and n_neighbors < 1:
         raise InputError(f"--n-neighbors must be at least 1, and it is {n_neighbors}.")
     if bandwidth is not None and n_neighbors is not None:

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from linkshift.cli import _read
 from linkshift.cli._console import Console, InputError, counted, listed
 from linkshift.cli._scale import Scaling
+
+# What is read of all that `linkshift cluster --save` tells of a model.
+_WRITTEN = {
+    *("data", "method", "columns", "views", "id_column", "ids"),
+    *("scale", "dtype", "shift", "spread"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +38,16 @@ class SavedModel:
         """Names of the rows that it was made from."""
         ids: list[Any] | None = self.about["ids"]
         return ids
+
+    @property
+    def training(self) -> NDArray[Any]:
+        """The rows that it was made from, in the units of the data."""
+        model = self.model
+        if hasattr(model, "_fit_points"):  # constrained mean shift keeps them as it scales them
+            X = model._unscaled(model._fit_points)
+        else:
+            X = model._training if hasattr(model, "_training") else model._fit_X
+        return self.scaling.undo(X)
 
     def row(self, text: str) -> int:
         """Find a row that the user names, by id if there are ids, else by number."""
@@ -100,7 +118,7 @@ def read_model(path: Path) -> SavedModel:
         model, about = model_files.load(path), model_files.about(path)
     except ValueError as error:
         raise InputError(str(error)) from error
-    if "columns" not in about:
+    if not about.keys() >= _WRITTEN:
         raise InputError(
             f"{path} holds a model, but not which columns it was made from: it was saved from "
             "Python. Load it there, with linkshift.model_files.load."

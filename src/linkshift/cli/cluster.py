@@ -10,6 +10,7 @@ import typer
 from linkshift.cli import _options as opt
 from linkshift.cli._console import exit_codes, one_of
 from linkshift.cli._methods import AUTO, METHODS, NAMES, Options, bandwidth_option
+from linkshift.clustering import SPACES
 
 _METHOD_HELP = "; ".join(
     [
@@ -44,6 +45,16 @@ def cluster(
         int | None,
         typer.Option(
             metavar="K", help="A bandwidth for each row: the distance to its K-th neighbour."
+        ),
+    ] = None,
+    space: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(SPACES),
+            callback=one_of(SPACES),
+            help="Where --method mean-shift moves rows: among the columns, or in a Gaussian "
+            "kernel's space, which suits many columns and up to some thousand rows. "
+            "Default: input.",
         ),
     ] = None,
     clusters: Annotated[
@@ -116,6 +127,7 @@ def cluster(
                     bandwidth=bandwidth_option(bandwidth),
                     kernel=kernel,
                     n_neighbors=n_neighbors,
+                    space=space,
                     max_iter=max_iter,
                     clusters=clusters,
                     view=tuple(view) if view else None,

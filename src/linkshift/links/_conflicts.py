@@ -11,6 +11,7 @@ import numpy as np
 
 from linkshift.links._combine import named
 from linkshift.links._graph import compact
+from linkshift.links._parse import IntArray
 from linkshift.links._removal import Pair, Removal, smallest_removal
 
 if TYPE_CHECKING:
@@ -88,6 +89,11 @@ class Conflicts(Sequence[Conflict]):
 
     def __len__(self) -> int:
         return len(self._positions)
+
+    @property
+    def positions(self) -> IntArray:
+        """Positions of the contradicted cannot-links among all, found without their chains."""
+        return self._positions
 
     @overload
     def __getitem__(self, index: int) -> Conflict: ...

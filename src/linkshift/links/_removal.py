@@ -13,6 +13,7 @@ once a solution breaks none, it is the optimum of the whole problem.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ ROUNDS = 60
 DEPTH = 4  # chains without common links looked for in one round
 SECONDS = 10.0  # for all exact solving; a last resort, sizes are what normally decides
 PRUNE_WORK = 200_000_000
+SEARCH_WORK = 20_000_000  # steps of all searches for chains in one round
+GREEDY_WORK = 500_000_000  # the same in all rounds of the greedy answer
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class _Problem:
         self.weight = weight
         self.n_must = len(graph.must)
         self.constraints: dict[Constraint, None] = {}  # a set that keeps its order
+        self._size = 1 + graph.n + self.n_must
 
     def solve(self, deadline: float) -> tuple[IntArray, bool]:
         """Exact until the deadline passes or the rounds run out; greedy then."""
@@ -129,6 +133,8 @@ class _Problem:
             conflicts, use = self._broken(chosen)
             if not len(conflicts):
                 return level > 0
+            # Each chain takes a search; those of the others come in later rounds, if still needed.
+            conflicts = conflicts[:: math.ceil(len(conflicts) * self._size / SEARCH_WORK)]
             chosen = chosen.copy()
             for cannot, chain in self.graph.chains(conflicts, use):
                 edges = self.graph.edges(chain)
@@ -192,7 +198,7 @@ class _Problem:
         """Take the link that breaks most chains for its weight, until no chain is left."""
         chosen = np.zeros(len(self.weight), dtype=bool)
         hit: set[Constraint] = set()
-        for _ in range(ROUNDS):
+        for _ in range(min(ROUNDS, 1 + GREEDY_WORK // (SEARCH_WORK + 20 * self._size))):
             waiting = [constraint for constraint in self.constraints if constraint not in hit]
             _hit_all(waiting, self.weight, chosen)
             hit.update(waiting)
