@@ -115,7 +115,9 @@ def test_shares_are_those_of_the_twin(seed, kernel, blurring, soft):
     row = int(rng.integers(n))
     expected = literal_shares(model, row)
     explanation = model.explain(row, max_counterfactuals=0)
-    roles = {role.pair: role for role in explanation.links if role.kind == "cannot"}
+    cannot = [role for role in explanation.links if role.kind == "cannot"]
+    # Links that say the same take the same, and are listed once.
+    roles = {pair: role for role in cannot for pair in (role.pair, *role.alike)}
     for pair, (largest, shares) in expected.items():
         if pair in roles:
             assert roles[pair].share == pytest.approx(largest, abs=1e-7)
@@ -182,12 +184,17 @@ def test_roles_of_links():
 def test_links_that_say_the_same_are_named():
     links = Links(must=[(0, 1), (4, 5)], cannot=[(0, 4), (1, 5), (0, 3)])
     data = np.array([[0.0], [0.1], [0.2], [2.0], [4.0], [4.1]])
-    explanation = quiet_fit(ConstrainedMeanShift(), data, links).explain(0, max_counterfactuals=0)
+    model = quiet_fit(ConstrainedMeanShift(), data, links)
+    explanation = model.explain(0)
     alike = {role.pair: role.alike for role in explanation.links if role.kind == "cannot"}
-    assert alike[0, 4] == ((1, 5),)
-    assert alike[1, 5] == ((0, 4),)
-    assert alike[0, 3] == ()
+    assert alike == {(0, 4): ((1, 5),), (0, 3): ()}
     assert "(1, 5) says the same" in str(explanation)
+    # Alone, leaving out either would change nothing: they go together.
+    (case,) = (case for case in explanation.counterfactuals if case.pair == (0, 4))
+    assert case.alike == ((1, 5),)
+    assert "without cannot-link (0, 4) and the one that says the same, " in str(explanation)
+    less = quiet_fit(ConstrainedMeanShift(), data, Links(must=links.must, cannot=[(0, 3)]))
+    assert case.n_clusters == less.n_clusters_ != model.n_clusters_
 
 
 def test_links_that_only_keep_modes_apart():

@@ -279,7 +279,18 @@ def _roles(
                 alike=taken.alike(i) if cannot else (),
             )
         )
-    return sorted(roles, key=_strength)
+    return _one_of_alike(sorted(roles, key=_strength))
+
+
+def _one_of_alike(roles: list[LinkRole]) -> list[LinkRole]:
+    """Leave out links that say the same as a stronger one, which names them."""
+    said: set[Pair] = set()
+    found = []
+    for role in roles:
+        if role.kind == "must" or role.pair not in said:
+            found.append(role)
+            said.update(role.alike)
+    return found
 
 
 def _strength(role: LinkRole) -> tuple[Any, ...]:
@@ -353,45 +364,52 @@ class _Taken:
 
 def _to_leave_out(
     row: int, links: Links, roles: Sequence[LinkRole], evidence: Evidence
-) -> list[tuple[Kind, Pair]]:
-    """Links to ask about: those that act, and where all do, then the others by their nearness."""
+) -> list[tuple[Kind, tuple[Pair, ...]]]:
+    """Links to ask about: those that act, and where all do, then the others by their nearness.
+
+    A link goes with those that say the same, which would stand in for it.
+    """
     if evidence.refit is None:
         return []
-    first = [(role.kind, role.pair) for role in roles]
+    first = [(role.kind, (role.pair, *role.alike)) for role in roles]
     if not evidence.others:
         return first
-    asked = set(first)
+    asked = {(kind, pair) for kind, pairs in first for pair in pairs}
     rest = [(kind, pair) for kind, pair, _ in _pairs(links) if (kind, pair) not in asked]
     if not rest:
         return first
     away = np.linalg.norm(evidence.points - evidence.points[row], axis=1)
     nearness = away[np.array([pair for _, pair in rest])].min(axis=1)
-    return first + [rest[i] for i in np.argsort(nearness, kind="stable")]
+    order = np.argsort(nearness, kind="stable").tolist()
+    return first + [(rest[i][0], (rest[i][1],)) for i in order]
 
 
 def _counterfactuals(
     row: int,
     labels: Array,
     links: Links,
-    wanted: Sequence[tuple[Kind, Pair]],
+    wanted: Sequence[tuple[Kind, tuple[Pair, ...]]],
     refit: Callable[[Links], Refit] | None,
     progress: Callable[[int, int], None] | None,
 ) -> list[Counterfactual]:
-    """Fit again without each of some links."""
+    """Fit again without each of some links and what says the same."""
     cases = []
-    for done, (kind, pair) in enumerate(wanted, start=1):
+    for done, (kind, (pair, *others)) in enumerate(wanted, start=1):
+        alike = tuple(others)
         assert refit is not None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a fit that nobody asked to keep
-                then, note = refit(without(links, kind, pair))
+                then, note = refit(without(links, kind, [pair, *alike]))
         except ValueError as error:
-            cases.append(Counterfactual(kind, pair, "unfit", (), note=str(error)))
+            cases.append(Counterfactual(kind, pair, "unfit", (), note=str(error), alike=alike))
         else:
             outcome, clusters = where_it_goes(row, labels, then)
             size = int((then == then[row]).sum()) if then[row] != -1 else None
             n_clusters = int(np.unique(then[then != -1]).size)
-            cases.append(Counterfactual(kind, pair, outcome, clusters, size, n_clusters, note))
+            cases.append(
+                Counterfactual(kind, pair, outcome, clusters, size, n_clusters, note, alike)
+            )
         if progress is not None:
             progress(done, len(wanted))
     return cases
@@ -422,7 +440,7 @@ def _notes(
                     "Before links and neighbours settled it, it was with rows that are now mostly "
                     f"in cluster {names[np.argmax(count)]}."
                 )
-    n_others = len(links) - len(roles)
+    n_others = len(links) - len(roles) - sum(len(role.alike) for role in roles)
     if evidence.others and n_others:
         which = "The other " if roles else "The "
         counted = "link acts" if n_others == 1 else f"{n_others:,} links act"
@@ -437,9 +455,9 @@ def kept(labels: Array, kind: Kind, pair: Pair) -> bool:
     return together if kind == "must" else not together
 
 
-def without(links: Links, kind: Kind, pair: Pair) -> Links:
-    """All links but one."""
-    return links.remove(must=[pair]) if kind == "must" else links.remove(cannot=[pair])
+def without(links: Links, kind: Kind, pairs: Sequence[Pair]) -> Links:
+    """All links but some."""
+    return links.remove(must=pairs) if kind == "must" else links.remove(cannot=pairs)
 
 
 def where_it_goes(row: int, now: Array, then: Array) -> tuple[Outcome, tuple[int, ...]]:

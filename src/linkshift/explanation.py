@@ -101,6 +101,8 @@ class Counterfactual:
         Clusters then.
     note : str
         What else is different.
+    alike : tuple of (int, int)
+        Links that say the same, left out with it.
     """
 
     kind: Kind
@@ -110,6 +112,7 @@ class Counterfactual:
     size: int | None = None
     n_clusters: int | None = None
     note: str = ""
+    alike: tuple[Pair, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +190,7 @@ class Explanation:
             rows |= {*role.pair, *role.chain, *role.through}
             rows |= {row for pair in role.alike for row in pair}
         for case in self.counterfactuals:
-            rows |= {*case.pair}
+            rows |= {*case.pair, *(row for pair in case.alike for row in pair)}
         return sorted(rows)
 
     def __repr__(self) -> str:
@@ -286,7 +289,11 @@ class Explanation:
             case "unfit":
                 text = "there is no fit"
         note = f" ({case.note})" if case.note else ""
-        return f"without {self._link(case.kind, case.pair)} {text}{note}"
+        alike = ""
+        if case.alike:
+            n = len(case.alike)
+            alike = f" and the {'one that says' if n == 1 else f'{n} that say'} the same,"
+        return f"without {self._link(case.kind, case.pair)}{alike} {text}{note}"
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:

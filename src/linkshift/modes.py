@@ -23,6 +23,8 @@ __all__ = [
 
 Array = NDArray[Any]
 
+_AT_A_TIME = 1 << 12  # pairs of centres; looked up together
+
 
 @dataclass(frozen=True)
 class Modes:
@@ -146,7 +148,7 @@ def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Ar
         Group of each centre, from 0 without gaps.
     """
     n = centres.shape[0]
-    parent = list(range(n))
+    parent = np.arange(n)
     foes: list[set[int]] = [set() for _ in range(n)]
     for a, b in [] if apart is None else apart.tolist():
         if a != b:
@@ -157,20 +159,29 @@ def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Ar
         while parent[i] != i:
             parent[i] = parent[parent[i]]
             i = parent[i]
-        return i
+        return int(i)
 
     pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
     length = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
-    for i, j in pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))].tolist():
-        a, b = find(i), find(j)
-        if a == b or b in foes[a]:
-            continue
-        if len(foes[a]) < len(foes[b]):
-            a, b = b, a
-        parent[b] = a
-        for foe in foes[b]:
-            foes[foe].discard(b)
-            foes[foe].add(a)
-        foes[a] |= foes[b]
-        foes[b] = set()
+    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))]
+    for first in range(0, len(pairs), _AT_A_TIME):
+        # Most pairs are of groups that have long met, or that an earlier pair has asked about.
+        while not np.array_equal(parent, parent[parent]):
+            parent[:] = parent[parent]
+        roots = parent[pairs[first : first + _AT_A_TIME]]
+        roots = roots[roots[:, 0] != roots[:, 1]]
+        low, high = np.sort(roots, axis=1).T
+        _, fresh = np.unique(low * n + high, return_index=True)
+        for i, j in roots[np.sort(fresh)].tolist():
+            a, b = find(i), find(j)
+            if a == b or b in foes[a]:
+                continue
+            if len(foes[a]) < len(foes[b]):
+                a, b = b, a
+            parent[b] = a
+            for foe in foes[b]:
+                foes[foe].discard(b)
+                foes[foe].add(a)
+            foes[a] |= foes[b]
+            foes[b] = set()
     return np.unique([find(i) for i in range(n)], return_inverse=True)[1]

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linkshift import Links, MeanShift, refine
-from linkshift import clustering
+from linkshift import Links, MeanShift, clustering, refine
 from linkshift.cli import _cluster_output
 
 
@@ -288,7 +287,9 @@ def test_plot(run, data, here, links, suffix):
 def test_modes_are_drawn_in_the_units_of_the_data(run, here, groups, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
-        _cluster_output._write, "write_picture", lambda path, X, labels, **extras: drawn.update(extras)
+        _cluster_output._write,
+        "write_picture",
+        lambda path, X, labels, **extras: drawn.update(extras),
     )
     np.save("data.npy", groups * (1, 1000) + 50)
     run("cluster", "data.npy", "--scale", "standard", "--plot", "p.png")

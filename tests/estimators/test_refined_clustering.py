@@ -51,7 +51,7 @@ def test_partial_labels_are_links(moons):
 
 
 def test_predict_gives_training_rows_their_labels_and_new_ones_their_neighbours(moons):
-    X, y, links = moons
+    X, _, links = moons
     model = RefinedClustering().fit(X, links=links)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     near = model.predict(X + 1e-6)
@@ -68,7 +68,7 @@ def test_noise_stays_noise(moons):
 
 
 def test_links_choose_the_bandwidth_and_settle(moons):
-    X, y, links = moons
+    X, _, links = moons
     model = RefinedClustering(MeanShift(bandwidth="links", kernel="gaussian")).fit(X, links=links)
     inner = MeanShift(bandwidth="links", kernel="gaussian").fit(X, links=links)
     assert model.estimator_.bandwidth_ == inner.bandwidth_
@@ -82,3 +82,26 @@ def test_what_is_no_clusterer_is_refused(moons):
     with pytest.raises(TypeError, match="links=") as error:
         RefinedClustering().fit(X, Links(must=[(0, 1)]))
     assert "y" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "clusterer",
+    [KMeans(5, random_state=0), MeanShift(), MeanShift(bandwidth="links", kernel="gaussian")],
+)
+def test_what_if_is_what_a_new_fit_says(clusterer):
+    X, y = make_moons(80, random_state=3)
+    links = Links.sample(y, 12, random_state=0)
+    model = RefinedClustering(clusterer).fit(X, links=links)
+    refit = model._evidence(0).refit
+    changed = 0
+    for kind in ("must", "cannot"):
+        for pair in getattr(links, kind):
+            less = links.remove(**{kind: [pair]})
+            labels = RefinedClustering(clusterer).fit(X, links=less).labels_
+            np.testing.assert_array_equal(refit(less).labels, labels)
+            changed += (labels != model.labels_).any()
+    assert changed or (isinstance(clusterer, MeanShift) and clusterer.bandwidth == "links")
+    explanation = model.explain(0)
+    assert explanation.label == model.labels_[0]
+    assert explanation.counterfactuals
+    assert (explanation.path is None) == isinstance(clusterer, KMeans)

@@ -195,3 +195,18 @@ def test_parallel_chains_are_cut_together():
     removal = Links(must, [(0, 9)], must_confidence=sure).conflicts().suggested_removal
     assert set(removal.must) == {(0, 1), (2, 9), (0, 3)}
     assert removal.confidence == pytest.approx(0.6)
+
+
+def test_one_wrong_must_link_behind_very_many_conflicts():
+    """More chains than can be searched for: a part of them is enough to find the link."""
+    n, rng = 3000, np.random.default_rng(0)
+    child = np.arange(1, n)
+    trees = [np.column_stack((at + rng.integers(child), at + child)) for at in (0, n)]
+    must = np.concatenate((*trees, [[17, n + 99]]))
+    cannot = np.column_stack((rng.integers(n, size=20_000), n + rng.integers(n, size=20_000)))
+    conflicts = Links(must, cannot, duplicates="drop").conflicts()
+    assert len(conflicts) > 19_000
+    assert conflicts.suggested_removal.must == ((17, n + 99),)
+    assert conflicts.suggested_removal.cannot == ()
+    assert not conflicts.resolve().conflicts()
+    assert conflicts.positions.tolist() == list(range(len(conflicts)))

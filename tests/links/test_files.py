@@ -12,9 +12,10 @@ from linkshift.links import Links, RowRangeError, _files
 PAIR = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda p: p[0] < p[1])
 CONFIDENCE = st.floats(0, 1, exclude_min=True)
 WEIGHTED = st.dictionaries(PAIR, CONFIDENCE, max_size=8)
-NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
-    lambda s: s == s.strip()
-)
+# NUL is refused on either way.
+NAME = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+).filter(lambda s: s == s.strip())
 
 
 def make(must, cannot, name=lambda row: row):
@@ -51,6 +52,13 @@ def test_csv_round_trip_by_id(tmp_path_factory, must, cannot, names):
     links = make(must, cannot, lambda row: f"x{names[row]}")
     links.to_csv(path)
     same(Links.read_csv(path), links)
+
+
+def test_an_id_with_nul_is_not_written(tmp_path):
+    path = tmp_path / "links.csv"
+    with pytest.raises(ValueError, match=r"without NUL.*to_json"):
+        Links(must=[("a\0", "b")]).to_csv(path)
+    assert not path.exists()
 
 
 @settings(deadline=None)
@@ -150,6 +158,36 @@ def test_csv_refuses_ids_that_would_not_come_back(tmp_path, name):
 def test_csv_refuses_text_ids_that_look_like_rows(tmp_path):
     with pytest.raises(ValueError, match="looks like a row number"):
         Links([("1", "2")]).to_csv(tmp_path / "links.csv")
+
+
+def test_csv_refuses_ids_that_are_numbers(tmp_path):
+    with pytest.raises(ValueError, match=r"looks like a row number \('1.5'\).*or not at all"):
+        Links([("1.5", "nan")]).to_csv(tmp_path / "links.csv")
+
+
+@pytest.mark.parametrize("item", ["1.0", "1e9", "nan", "inf", "1_000", "9" * 5000])
+def test_csv_numbers_that_are_no_rows(tmp_path, item):
+    path = write(tmp_path, f"a,b,kind\n0,1,must\n0,{item},must\n")
+    with pytest.raises(ValueError, match=r"line 3: .* is no row number.*give the ids"):
+        Links.read_csv(path)
+    assert Links.read_csv(path, ids=["0", "1", item]).must.tolist() == [[0, 1], [0, 2]]
+    path = write(tmp_path, f"a,b,kind\nann,{item},must\n")
+    assert Links.read_csv(path).must_ids == (("ann", item),)
+
+
+def test_an_id_in_another_unicode_form_is_pointed_out(tmp_path):
+    path = write(tmp_path, "a,b,kind\nbob,Zoe\u0308,must\n")
+    with pytest.raises(ValueError, match=r"line 2: .*row 1 has it in another Unicode form"):
+        Links.read_csv(path, ids=["bob", "Zo\xeb"])
+    with pytest.raises(ValueError, match=r"is not among the 2 sample ids; correct"):
+        Links.read_csv(path, ids=["bob", "Zoe"])
+
+
+def test_json_duplicates():
+    text = Links([(0, 1), (1, 2)], must_confidence=[0.5, 0.7]).to_json().replace("[1, 2]", "[1, 0]")
+    with pytest.raises(ValueError, match=r"the JSON text: must-link 1: .* is the same pair"):
+        Links.read_json(text)
+    assert Links.read_json(text, duplicates="drop") == Links([(0, 1)], must_confidence=0.7)
 
 
 @pytest.mark.parametrize(

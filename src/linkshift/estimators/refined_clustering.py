@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linkshift._explaining import Explains
+from linkshift._explaining import Evidence, Explains, Refit
 from linkshift.estimators._common import joined_links, predict_new, refuse_links_as_y
 from linkshift.estimators.mean_shift import MeanShift
 from linkshift.links import Links
@@ -138,6 +139,28 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
         self.link_report_ = link_satisfaction(self.labels_, given)
         self._fit_X = data
         return self
+
+    def _evidence(self, row: int) -> Evidence:
+        """Tell the clusterer's own evidence; without a link, only the refinement is made again."""
+        inner = self.estimator_
+        known = inner._evidence(row) if isinstance(inner, Explains) else Evidence(self._fit_X)
+        choose = known.refit if isinstance(inner, MeanShift) else None  # bandwidth="links"
+
+        def refit(links: Links) -> Refit:
+            base = Refit(inner.labels_) if choose is None else choose(links)
+            labels = refine(
+                self._fit_X, base.labels, links, n_neighbors=self.n_neighbors, penalty=self.penalty
+            )
+            return Refit(labels, base.note)
+
+        return replace(
+            known,
+            refit=refit,
+            bending=None,
+            before_links=inner.labels_,
+            notes=tuple(f"Before links: {note}" for note in known.notes),
+            others="after the clustering, through the rows near them",
+        )
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Cluster of each row, by a vote of the nearest training rows.

@@ -63,10 +63,10 @@ def write_csv(pairs: Parsed, path: PathLike) -> None:
 def _check_text_ids(names: Iterable[Hashable]) -> None:
     names = list(names)
     for name in names:
-        if not isinstance(name, str) or not name or name != name.strip():
+        if not isinstance(name, str) or not name or name != name.strip() or "\0" in name:
             raise ValueError(
                 f"the id {name!r} would not read back from CSV as it is: ids there are text "
-                "without spaces around it. Use links.to_json, or change the id"
+                "without NUL and without spaces around it. Use links.to_json, or change the id"
             )
     if names and all(_is_number(str(name)) for name in names):
         raise ValueError(
