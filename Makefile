@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-all check format bench clean
+.PHONY: help demo test test-all check format bench docs clean
 
 help:  ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -39,6 +39,10 @@ format: $(READY)  ## put the code into the project's format
 bench: $(READY)  ## speed against the peers; ARGS="cms --full --repeats 5" for a paper's tables
 	$(BIN)/python -m benchmarks.run $(ARGS)
 
+docs: $(READY)  ## the documentation, into docs/_build/html; warnings are errors
+	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
+
 clean:  ## remove the environment and what tools left behind
 	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf docs/_build docs/api docs/gallery
 	find . -name '*.nb[ic]' -delete

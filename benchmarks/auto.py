@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -158,7 +158,7 @@ def from_path(g: Given, bases: Bases, *, refined: bool = False) -> Array:
     path = bases.path()
     if not len(g.links):
         return path.labels(path.best("stability"))
-    path = with_links(path, g.links)
+    path = path.under(g.links)
     labels = path.labels(path.best("links"))
     return refine(g.X, labels, g.links) if refined else labels
 
@@ -168,16 +168,6 @@ def automatic(g: Given, _: Bases) -> Array:
     given_links = g.links if g.known is None else None
     found = cluster(g.X, given_links, partial_labels=g.known, random_state=0, n_jobs=1)
     return found.labels
-
-
-def with_links(path: BandwidthPath, links: Links) -> BandwidthPath:
-    """Return the path that `bandwidth_path` makes with the links, without climbing again."""
-    kinds = [Links(links.must), Links(cannot=links.cannot)]
-    support = [
-        np.mean([link_satisfaction(path.labels(t), kind).share for kind in kinds if len(kind)])
-        for t in range(len(path.bandwidths))
-    ]
-    return replace(path, links=links, link_support=np.array(support))
 
 
 CANDIDATES = {

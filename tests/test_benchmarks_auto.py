@@ -7,7 +7,7 @@ import pytest
 from benchmarks import auto, auto_cases, run
 from benchmarks.harness import Options
 
-from linkshift import Links, bandwidth_path
+from linkshift import Links
 
 CASES = {case.name: case for case in auto_cases.CASES}
 
@@ -81,15 +81,6 @@ def test_every_method_finds_what_is_plain(method):
     assert found.ari == pytest.approx(1.0)
     assert found.kept == pytest.approx(1.0)
     assert found.clusters == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_path_with_links_is_the_path_of_the_links(seed):
-    X, y = auto_cases.data("unequal blobs", 40, seed)
-    links = auto_cases.both_kinds(y, 20, 0.0, seed)
-    made, found = bandwidth_path(X, links), auto.with_links(bandwidth_path(X), links)
-    np.testing.assert_allclose(found.link_support, made.link_support)
-    assert found.best("links") == made.best("links")
 
 
 def test_bases_are_made_once_and_their_time_counts_always():

@@ -1,5 +1,6 @@
 """Every block of code in the README and in docs/ runs; every command that a text names exists."""
 
+import contextlib
 import importlib
 import io
 import os
@@ -25,8 +26,8 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 COMMAND = Path(sys.executable).with_name("linkshift")
 
 RUN = {"python", "sh"}
-# What a program prints, or a file holds: nothing to run.
-SHOWN = {"text"}
+# What a file holds: nothing to run. What the block before has printed: compared with that.
+SHOWN = {"text", "text printed"}
 # Directives of the site's builder, which fails by itself where they are wrong.
 DIRECTIVE = re.compile(r"\{(toctree|eval-rst|include|command-line)\}")
 
@@ -92,21 +93,35 @@ def test_a_new_user_can_follow_the_page(name, folder):
 
 
 def run(page, start):
-    names = {"__name__": "page"}
+    names, printed = {"__name__": "page"}, ""
     for block in blocks(page):
         if block.language == "python":
-            exec(compile(block.code, block.place, "exec"), names)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(block.code, block.place, "exec"), names)
+            printed = out.getvalue()
         elif block.language == "sh":
-            for words, remark in commands(block):
-                # Other commands set up the project or take hours: they are looked at.
-                if words[0] != "linkshift":
-                    assert check(words), f"{block.place}: no test knows {shlex.join(words)!r}"
-                    continue
-                code, said = start(words[1:])
-                expected = re.search(r"exit code (\d+)", remark)
-                message = f"{block.place}: {shlex.join(words)}\n{said[-4000:]}"
-                assert code == (int(expected[1]) if expected else 0), message
-                assert "Traceback" not in said, message
+            printed = "".join(run_command(*each, block.place, start) for each in commands(block))
+        elif block.language == "text printed":
+            assert holds(printed, block.code), f"{block.place}: what is printed is\n{printed}"
+
+
+def holds(printed, lines):
+    """Whether these lines were printed, one after the other; ... is any number of lines."""
+    parts = re.split(r"^\.\.\.\n", lines, flags=re.MULTILINE)
+    return re.search(r"^" + r"(?:.*\n)*".join(map(re.escape, parts)), printed, flags=re.MULTILINE)
+
+
+def run_command(words, remark, place, start):
+    """What a `linkshift` command prints; the others set up the project or take hours."""
+    if words[0] != "linkshift":
+        assert check(words), f"{place}: no test knows {shlex.join(words)!r}"
+        return ""
+    code, printed = start(words[1:])
+    expected = re.search(r"exit code (\d+)", remark)
+    message = f"{place}: {shlex.join(words)}\n{printed[-4000:]}"
+    assert code == (int(expected[1]) if expected else 0), message
+    assert "Traceback" not in printed, message
+    return printed
 
 
 def installed(arguments):
@@ -210,6 +225,14 @@ def test_links_of_a_page_lead_somewhere(page):
                     assert (page.parent / path).exists(), f"{page.name}: {target}"
 
 
+def test_what_is_printed_is_compared_line_by_line():
+    printed = "a\nb b\nc\nd\n"
+    for lines in ("a\n", "b b\nc\n", "a\n...\nd\n", "a\n...\nb b\n"):
+        assert holds(printed, lines)
+    for lines in ("e\n", "a\nc\n", "b\nc\n", "c\n...\na\n", ".\n"):
+        assert not holds(printed, lines)
+
+
 def test_wrong_names_would_be_found():
     for wrong in (
         "make nonsense",
@@ -249,9 +272,9 @@ def files(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("files")
     random = np.random.RandomState(0)
-    y = np.repeat(np.arange(4), 30)
-    shape = 6.0 * np.eye(2)[y % 2] + random.normal(size=(120, 2))
-    colour = 6.0 * np.eye(2)[y // 2] + random.normal(size=(120, 2))
+    y = np.repeat(np.arange(4), 20)
+    shape = 6.0 * np.eye(2)[y % 2] + random.normal(size=(80, 2))
+    colour = 6.0 * np.eye(2)[y // 2] + random.normal(size=(80, 2))
     table = pd.DataFrame(np.hstack([shape, colour]), columns=["s_1", "s_2", "c_1", "c_2"])
     table.to_csv(folder / "data.csv", index=False)
     table.assign(**{"class": [f"class {c}" if i % 3 else "" for i, c in enumerate(y)]}).to_csv(
@@ -312,7 +335,7 @@ def test_the_site_is_built_without_warnings_and_needs_no_network(tmp_path):
     pytest.importorskip("sphinx_gallery")
     pytest.importorskip("furo")
     source = tmp_path / "docs"
-    left_out = shutil.ignore_patterns("_build", "api", "gallery", "sg_execution_times.rst")
+    left_out = shutil.ignore_patterns("_build", "api", "gallery")
     for name in ("docs", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=left_out if name == "docs" else None)
     for name in ("CHANGELOG.md", "CONTRIBUTING.md"):

@@ -300,3 +300,15 @@ def test_picture_on_axes_put_by_hand_stays_in_their_place():
 def test_picture_of_something_else_is_refused():
     with pytest.raises(TypeError, match="bandwidth_path"):
         plot.bandwidth_path([1, 2])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_under_other_links_is_the_path_of_these(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 2)), rng.integers(3, size=40)
+    one, other = (Links.sample(y, 9, random_state=int(rng.integers(99))) for _ in range(2))
+    made, found = bandwidth_path(X, one), bandwidth_path(X, other).under(one)
+    for name in ("violated_must", "violated_cannot", "link_support", "bandwidths", "members"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(made, name))
+    assert found.best(by="links") == made.best(by="links")

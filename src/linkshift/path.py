@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, get_args
@@ -76,6 +76,20 @@ class BandwidthPath:
     violated_must: NDArray[np.int64]
     violated_cannot: NDArray[np.int64]
     link_support: NDArray[np.float64]
+
+    def under(self, links: Links) -> BandwidthPath:
+        """Give the same path, checked against other links.
+
+        Parameters
+        ----------
+        links : Links
+
+        Returns
+        -------
+        BandwidthPath
+        """
+        given = Links.coerce(links).check(len(self.members))
+        return replace(self, links=given, **_check_links(given, self.members, list(self.parents)))
 
     def labels(self, level: int) -> NDArray[np.int64]:
         """Cluster of each row at a level, by its number; -1 is the last level.
@@ -382,7 +396,7 @@ def _spread_modes(centers: Array) -> Array:
 
 def _check_links(
     links: Links, first: NDArray[np.int64], parents: list[NDArray[np.int64]]
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """Violated links and support of each level."""
     n_levels = len(parents) + 1
     violated = np.zeros((2, n_levels), dtype=np.int64)

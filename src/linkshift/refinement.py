@@ -135,9 +135,7 @@ def is_local(distance: Array) -> Array:
     return (distance <= _LOCAL * scale) | (scale == 0)
 
 
-def neighbours_vote(
-    X: Array, trained: Array, labels: Array, n_neighbors: int
-) -> NDArray[np.int64]:
+def neighbours_vote(X: Array, trained: Array, labels: Array, n_neighbors: int) -> NDArray[np.int64]:
     r"""Label new rows by a vote of the nearest rows that have labels.
 
     Each of the ``n_neighbors`` nearest rows (at most about the square root of their number) votes

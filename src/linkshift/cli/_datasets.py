@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linkshift.cli import _tables, _write
 from linkshift.cli._console import Console, InputError, counted, hint, listed
 from linkshift.datasets import MADE, REGISTRY, Dataset, available, load, make, paths
+from linkshift.links._text import is_number
 
 LINK_SUFFIXES = (".csv", ".json")
 
@@ -188,17 +189,9 @@ def _columns(data: Dataset, suffix: str) -> dict[str, NDArray[Any]]:
 def _class_names(data: Dataset) -> NDArray[Any]:
     """Name each row's class by a text that is no number; nothing for rows of no class."""
     names = [str(name) for name in (data.target_names or data.classes)]
-    if any(_is_number(name) for name in names):
+    if any(is_number(name) for name in names):
         names = [f"c{name}" for name in names]
     return np.array([*names, ""])[data.y]  # -1 is the last
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _tell(request: Request, data: Dataset, links: Any, console: Console) -> None:

@@ -62,6 +62,7 @@ def run(request: Request) -> None:
 
 
 def _draw(saved: SavedModel, explanation: Explanation) -> Any:
+    """Draw it among the rows that the model was made from, in the units of the data."""
     from linkshift import plot
 
     return plot.explanation(explanation, saved.training, labels=saved.model.labels_).figure

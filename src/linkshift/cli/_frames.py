@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift.cli._console import InputError, listed
-from linkshift.links._text import check_text, short
+from linkshift.links._text import check_text, is_number, short
 
 _SEPARATOR = {".csv": ",", ".tsv": "\t"}
 
@@ -261,16 +261,8 @@ def _check_separator(path: Path, line: int, first: list[str], separator: str) ->
 
 
 def _check_header(path: Path, line: int, first: list[str]) -> None:
-    if all(_is_number(cell) for cell in first):
+    if all(is_number(cell) for cell in first):
         raise InputError(
             f"{path}, line {line}: the first line is all numbers ({listed(first, 4)}). "
             "If that is data, add --no-header; if those are the columns' names, add --header."
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

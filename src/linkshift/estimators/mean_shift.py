@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache, partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -23,7 +22,7 @@ from linkshift.estimators._common import n_threads, refuse_links_as_y
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
-from linkshift.path import BandwidthPath, _check_links, bandwidth_path
+from linkshift.path import BandwidthPath, bandwidth_path
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, pool_points
 from linkshift.shift.density import Density, build_density, log_density, threads
@@ -615,9 +614,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         sweep = cache(partial(self._sweep, self._training, self.links_, None))
 
         def choose(links: Links) -> Refit:
-            swept = sweep()
-            checked: dict[str, Any] = _check_links(links, swept.members, list(swept.parents))
-            path = replace(swept, links=links, **checked)
+            path = sweep().under(links)
             level = path.best(by="links")
             chosen = float(path.bandwidths[level])
             note = ""

@@ -23,7 +23,7 @@ from linkshift.links._parse import (
     check_range,
     parse,
 )
-from linkshift.links._text import PathLike, check_text, short
+from linkshift.links._text import PathLike, check_text, is_number, short
 
 FORMAT = "linkshift.Links"
 INTEGER = re.compile(r"[+-]?[0-9]{1,400}")  # Python itself refuses to read very many digits
@@ -68,7 +68,7 @@ def _check_text_ids(names: Iterable[Hashable]) -> None:
                 f"the id {name!r} would not read back from CSV as it is: ids there are text "
                 "without NUL and without spaces around it. Use links.to_json, or change the id"
             )
-    if names and all(_is_number(str(name)) for name in names):
+    if names and all(is_number(str(name)) for name in names):
         raise ValueError(
             f"every id looks like a row number ({names[0]!r}), and would read back from CSV as "
             "one, or not at all. Use links.to_json, or links.resolve(ids).to_csv"
@@ -123,20 +123,12 @@ def read_records(path: PathLike) -> list[Record]:
 
 def _refuse_numbers(records: list[Record], path: PathLike) -> None:
     """Refuse 1.0, 1e9 and nan among numbers: nobody can tell whether they are rows or ids."""
-    if all(_is_number(item) for record in records for item in (record.a, record.b)):
+    if all(is_number(item) for record in records for item in (record.a, record.b)):
         line, item = first_name(records) or (0, "")
         raise ValueError(
             f"{os.fspath(path)}, line {line}: {short(item)} is no row number. Write rows as whole "
             "numbers, counted from 0; if the numbers are sample ids, give the ids of the data too"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def at_line(error: PairError, path: PathLike, content: CsvContent) -> PairError:

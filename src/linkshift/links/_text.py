@@ -79,3 +79,12 @@ def short(value: object) -> str:
     except (ValueError, RecursionError):  # too many digits, or too deep
         return f"a very long {type(value).__name__}"
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def is_number(text: str) -> bool:
+    """Whether text reads as a number; nan and inf do."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
