@@ -131,7 +131,7 @@ def test_contradictions_are_weighed(moons):
 
 
 def test_views(moons):
-    X, y, _ = moons
+    X, *_ = moons
     views = {"x": X[:, :1], "y": X[:, 1:]}
     found = linkshift.cluster(views, n_clusters=2, max_iter=2, random_state=0)
     assert isinstance(found.model, GroupFeatureClustering)

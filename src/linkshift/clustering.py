@@ -411,7 +411,8 @@ def choose(
     torn = bool(len(links)) and bool(links.conflicts())
     if len(links.cannot) and len(links) >= _MANY_LINKS and not torn:
         cannot = what if labelled else _counted(len(links.cannot), "cannot-link")
-        return Choice("cms", f"{cannot} hold clusters apart while the bandwidth grows", {})
+        hold = "holds" if cannot == "1 cannot-link" else "hold"
+        return Choice("cms", f"{cannot} {hold} clusters apart while the bandwidth grows", {})
     why = "no links to go by"
     if torn:
         why = f"{what} contradict each other, and it can weigh them"

@@ -144,7 +144,7 @@ DATA = {
     ),
     "categories": (
         *("t.parquet", parquet(FRAME.assign(x=pd.Categorical(["a", "b"] * 25)))),
-        *("column 'x' is not numeric: row 0 has 'a'", "leave the column out"),
+        *("column 'x' is not numeric: row 0 has 'a'", "leave it out"),
     ),
     "pickle-npy": ("t.npy", npy(np.array([[{}]]), allow_pickle=True), "Python objects", "astype"),
     "pickle-npz": (

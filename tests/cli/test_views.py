@@ -388,7 +388,7 @@ def test_views_are_for_groups(refused, here, arrays, views, method):
     assert "or use --method groups" in message
     np.savez("t.npz", shape=arrays[0], colour=arrays[1])
     message = refused("cluster", "t.npz", "--method", method)
-    assert f"several matrices (shape, colour). One is needed: call it X" in message
+    assert "several matrices (shape, colour). One is needed: call it X" in message
 
 
 @pytest.mark.parametrize(

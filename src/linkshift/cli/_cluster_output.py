@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift.cli import _write
+from linkshift.cli import _tables, _write
 from linkshift.cli._console import Console, counted, listed, shown_sizes
 from linkshift.cli._methods import METHODS, uses
 from linkshift.cli._problem import Problem
@@ -15,6 +15,7 @@ from linkshift.cli._problem import Problem
 if TYPE_CHECKING:
     from linkshift.cli._clustering import Request, Result
 
+_NO_MATTER = ("progress", "n_jobs")  # to the result
 _SHOWN_CLUSTERS = 12
 _PATH_ROWS = 5_000  # a bandwidth path of so many rows takes seconds; of more, minutes
 
@@ -22,7 +23,7 @@ _PATH_ROWS = 5_000  # a bandwidth path of so many rows takes seconds; of more, m
 def write_files(request: Request, problem: Problem, result: Result, console: Console) -> None:
     """Write what was asked for."""
     if request.output is not None:
-        _write.write_labels(request.output, result.labels, problem.ids)
+        _tables.write_labels(request.output, result.labels, problem.ids)
     if request.save is not None:
         from linkshift.cli._models import write_model
 
@@ -79,7 +80,7 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
     params = {
         name: getattr(value, "name", value)
         for name, value in inner.get_params(deep=False).items()
-        if name != "progress" and (value is None or isinstance(value, bool | int | float | str))
+        if name not in _NO_MATTER and (value is None or isinstance(value, bool | int | float | str))
     }
     views = None if problem.views is None else tuple(problem.views)
     return render(
@@ -111,7 +112,7 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
 def _path(
     request: Request, X: NDArray[Any], problem: Problem, result: Result, console: Console
 ) -> tuple[Any, int | None]:
-    """Sweep over bandwidths, and find the level nearest to the bandwidth that was used."""
+    """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
     from linkshift.path import bandwidth_path
 
     inner = getattr(result.model, "estimator_", result.model)
@@ -123,14 +124,18 @@ def _path(
         )
     if not plain or np.ndim(result.bandwidth):
         return path, None
-    ratio = np.abs(np.log(path.bandwidths / float(result.bandwidth)))
-    return path, int(np.argmin(ratio))
+    logs = np.log(path.bandwidths)
+    apart = np.abs(logs - np.log(float(result.bandwidth)))
+    level = int(np.argmin(apart))
+    is_there = apart[level] <= np.diff(logs).max(initial=0.0)
+    return path, level if is_there else None
 
 
 def command(request: Request) -> list[str]:
     """Give the words of a command that does the same."""
     source, options = request.source, request.options
-    words = ["linkshift", "cluster", str(source.data)]
+    data = str(source.data)  # ./-a.csv as well has become -a.csv, which looks like an option
+    words = ["linkshift", "cluster", f"./{data}" if data.startswith("-") else data]
     for name, value in (
         ("links", source.links),
         ("columns", source.columns),
@@ -163,7 +168,7 @@ def print_data(request: Request, problem: Problem, result: Result) -> None:
     if request.json:
         _write.print_json(_report(request, problem, result))
     elif request.output is None:
-        _write.print_text(_write.labels_text(result.labels, problem.ids))
+        _write.print_text(_tables.labels_text(result.labels, problem.ids))
 
 
 def _report(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
@@ -232,7 +237,7 @@ def summarise(request: Request, problem: Problem, result: Result, console: Conso
         links = result.link_report
         console.say(
             f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
-            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot."
+            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot.{_link_advice(result)}"
         )
     targets = (request.output, request.plot, request.report, request.save)
     written = [str(path) for path in targets if path is not None]
@@ -251,6 +256,15 @@ def _tell_views(
     console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])
     if len(rows) > _SHOWN_CLUSTERS:
         console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
+
+
+def _link_advice(result: Result) -> str:
+    """Say which method keeps links that this one has weighed and broken."""
+    report = result.link_report
+    broken = report is not None and report.cannot_kept < report.n_cannot
+    if broken and result.method == "mean-shift" and not result.n_conflicts:
+        return " It weighs links against neighbours; --method cms keeps all that are certain."
+    return ""
 
 
 def _advice(request: Request, result: Result) -> str:

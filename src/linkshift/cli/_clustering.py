@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift.cli import _cluster_output, _read, _write
+from linkshift.cli import _cluster_output, _read, _tables, _write
 from linkshift.cli._console import Console, InputError
 from linkshift.cli._methods import (
     AUTO,
@@ -108,7 +108,7 @@ def _takes_views(request: Request) -> bool | None:
 
 def _check_targets(request: Request) -> None:
     targets = {
-        "--output": (request.output, _write.LABEL_SUFFIXES),
+        "--output": (request.output, _tables.LABEL_SUFFIXES),
         "--plot": (request.plot, _write.PICTURE_SUFFIXES),
         "--report": (request.report, _write.PAGE_SUFFIXES),
         "--save": (request.save, _write.MODEL_SUFFIXES),

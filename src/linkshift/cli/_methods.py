@@ -139,8 +139,9 @@ def check_links(name: str, options: Options, links: Links | None) -> None:
             "--method kernel takes links that are certain, and some have a confidence below 1. Use "
             "--method skms, or drop them."
         )
-    if name == "metric" and not must + cannot:
+    if name == "metric" and not (must and cannot):
+        which = "none" if not must + cannot else f"no {'cannot' if must else 'must'}-links"
         raise InputError(
-            "--method metric learns from links or known labels, and there are none. Give some with "
-            "--links or --labels-column, or use --method mean-shift."
+            "--method metric learns from must-links and cannot-links, or known labels, and there "
+            f"are {which}. Give some with --links or --labels-column, or use --method mean-shift."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,13 +63,12 @@ class SavedModel:
                 f"{self.path}: no row has the id {text!r}.{hint(text, names)} Ids are those of "
                 f"column {self.about['id_column']!r}, such as {names[0]!r}."
             )
-        try:
-            row = int(text)
-        except ValueError:
+        if not re.fullmatch(r"-?[0-9]+", text):
             raise InputError(
                 f"ROW is the number of a row, from 0 to {n - 1}, not {text!r}. For names, cluster "
                 "with --id-column."
-            ) from None
+            )
+        row = int(text)
         if not 0 <= row < n:
             raise InputError(
                 f"{self.path} was made from {counted(n, 'row')}: ROW goes from 0 to {n - 1}, and "

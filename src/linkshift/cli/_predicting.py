@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkshift.cli import _read, _write
+from linkshift.cli import _read, _tables, _write
 from linkshift.cli._console import Console, InputError, shown_sizes
 from linkshift.cli._models import plain_ids, read_model, set_threads
 
@@ -30,13 +30,18 @@ def run(request: Request) -> None:
     """Predict as requested."""
     console = Console(request.quiet)
     _write.check_targets(
-        {"--output": (request.output, _write.LABEL_SUFFIXES)}, [request.model, request.data]
+        {"--output": (request.output, _tables.LABEL_SUFFIXES)}, [request.model, request.data]
     )
     saved = read_model(request.model)
     console.say(f"{request.model}: {saved.about['method']}, made from {saved.about['data']}.")
     id_column = request.id_column
     if id_column is None:
         id_column = saved.about["id_column"]
+    elif id_column in saved.about["columns"]:
+        raise InputError(
+            f"--id-column: {request.model} takes {id_column!r} as numbers to go by, not as names "
+            "of rows. Choose another column, or leave --id-column out."
+        )
     table = _read.read_table(request.data, header=request.header, id_column=id_column)
     if request.id_column is None and id_column not in table.names:
         id_column = None
@@ -49,7 +54,7 @@ def run(request: Request) -> None:
         except ValueError as error:
             raise InputError(str(error)) from error
     if request.output is not None:
-        _write.write_labels(request.output, labels, ids)
+        _tables.write_labels(request.output, labels, ids)
     sizes = np.unique(labels[labels >= 0], return_counts=True)[1].tolist()
     noise = int((labels < 0).sum())
     told = shown_sizes(sizes, "cluster") + (f"; noise {noise:,}" if noise else "")
@@ -64,4 +69,4 @@ def run(request: Request) -> None:
         }
         _write.print_json(report if ids is None else {**report, "ids": plain_ids(ids)})
     elif request.output is None:
-        _write.print_text(_write.labels_text(labels, ids))
+        _write.print_text(_tables.labels_text(labels, ids))

@@ -93,7 +93,10 @@ def features(
     columns: str | tuple[str, ...] | None,
     reserved: Sequence[str],
 ) -> Features:
-    """Pick the columns to cluster, say which, and refuse gaps in them."""
+    """Pick the columns to cluster, say which, and refuse gaps in them.
+
+    ``columns`` is the text of --columns; a tuple where a model says which it takes.
+    """
     free = [name for name in table.names if name not in reserved]
     if columns is None:
         names = tuple(name for name in free if table.kind(name) == "number")
@@ -114,7 +117,7 @@ def features(
         + "."
     )
     X = table.matrix(names)
-    _refuse_gaps(table, X, names)
+    _refuse_gaps(table, X, names, choose=not isinstance(columns, tuple))
     if columns is None:
         _warn_of_counters(X, names, console)
         if isinstance(table, FrameTable):
@@ -150,23 +153,21 @@ def _named_columns(
         if names.count(name) > 1:
             raise InputError(f"--columns names {name!r} twice.")
         if table.kind(name) not in ("number", "true/false"):
-            raise InputError(_not_numeric(table, name))
+            raise InputError(_not_numeric(table, name, choose=isinstance(columns, str)))
     return names
 
 
-def _not_numeric(table: Table, name: str) -> str:
+def _not_numeric(table: Table, name: str, *, choose: bool) -> str:
+    leave = ", or leave it out of --columns" if choose else ""
     if isinstance(table, ArrayTable):
         return f"--columns takes columns of the matrix, by number; {name!r} is another array."
     kind = table.kind(name)
     if kind in ("date", "list"):
-        return (
-            f"{table.path}: column {name!r} holds {kind}s. Turn them into numbers, or leave it "
-            "out of --columns."
-        )
+        return f"{table.path}: column {name!r} holds {kind}s. Turn them into numbers{leave}."
     row, cell, _ = table.not_a_number(name)
     return (
         f"{table.place(row)}: column {name!r} is not numeric: row {row} has {short(cell)}. "
-        "Correct it, or leave the column out of --columns."
+        f"Correct it{leave}."
     )
 
 
@@ -179,7 +180,7 @@ def check_column(table: Table, name: str, option: str) -> None:
         )
 
 
-def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...]) -> None:
+def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choose: bool) -> None:
     most = LARGEST[X.dtype.name]
     usable = np.abs(X) <= most  # NaN is not
     if usable.all():
@@ -200,7 +201,7 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...]) -> None:
             parts.append(f"  and {len(columns) - 5} more columns with {what} values")
     whole = [name for name, fine in zip(names, usable.all(axis=0), strict=True) if fine]
     remedy = "Fill the cells or delete the rows"
-    if 0 < len(whole) <= 12:
+    if choose and 0 < len(whole) <= 12:
         remedy += f", or use only the whole columns: --columns {','.join(whole)}"
     head = f"{table.place(first)}: some cells hold no usable number."
     raise InputError("\n".join([head, *parts, remedy + "."]))

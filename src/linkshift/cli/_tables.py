@@ -14,8 +14,31 @@ from numpy.typing import NDArray
 from linkshift.cli._write import replacing
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
+LABEL_SUFFIXES = (*TABLE_SUFFIXES, ".npy")
 
 Columns = Mapping[str, NDArray[Any]]
+
+
+def write_labels(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) -> None:
+    """Write labels in the format of the suffix: a table with rows or ids, or .npy without."""
+    if path.suffix.lower() != ".npy":
+        write_table(path, _label_columns(labels, ids))
+        return
+    with replacing(path) as temporary:
+        np.save(temporary, labels)
+
+
+def labels_text(labels: NDArray[Any], ids: Sequence[Any] | None) -> str:
+    """Give labels as CSV."""
+    return table_text(_label_columns(labels, ids))
+
+
+def _label_columns(labels: NDArray[Any], ids: Sequence[Any] | None) -> Columns:
+    if ids is None:
+        return {"row": np.arange(len(labels)), "label": labels}
+    names = np.array(ids)
+    # An array of mixed things would be pickled, and not load without permission.
+    return {"id": names.astype(str) if names.dtype == object else names, "label": labels}
 
 
 def write_table(path: Path, columns: Columns) -> None:

@@ -1,9 +1,7 @@
-"""What the commands write: labels and pictures."""
+"""What the commands write: targets, text, JSON, pictures."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import platform
 import sys
@@ -19,7 +17,6 @@ from numpy.typing import NDArray
 from linkshift import __version__, _files
 from linkshift.cli._console import InputError
 
-LABEL_SUFFIXES = (".csv", ".tsv", ".parquet", ".npy", ".npz")
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 PAGE_SUFFIXES = (".html", ".htm")
 MODEL_SUFFIXES = (".npz",)
@@ -49,16 +46,19 @@ def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Itera
         raise InputError(
             f"{option} {path}: unknown suffix {path.suffix!r}. Use one of {', '.join(suffixes)}."
         )
-    if path.is_dir():
-        raise InputError(f"{option} {path} is a folder; give a file name.")
-    if not path.parent.is_dir():
-        raise InputError(
-            f"{option} {path}: the folder {path.parent} does not exist. "
-            f"Create it first: mkdir -p {path.parent}"
-        )
-    for source in inputs:
-        if path.exists() and source.exists() and path.samefile(source):
-            raise InputError(f"{option} {path} would overwrite {source}; choose another name.")
+    try:
+        if path.is_dir():
+            raise InputError(f"{option} {path} is a folder; give a file name.")
+        if not path.parent.is_dir():
+            raise InputError(
+                f"{option} {path}: the folder {path.parent} does not exist. "
+                f"Create it first: mkdir -p {path.parent}"
+            )
+        for source in inputs:
+            if path.exists() and source.exists() and path.samefile(source):
+                raise InputError(f"{option} {path} would overwrite {source}; choose another name.")
+    except OSError as error:  # such as a name that is too long
+        raise InputError(f"{error.filename}: {error.strerror}. Choose another name.") from None
 
 
 @contextmanager
@@ -69,22 +69,6 @@ def replacing(path: Path) -> Iterator[Path]:
             yield temporary
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def write_labels(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) -> None:
-    """Write labels in the format of the suffix."""
-    suffix = path.suffix.lower()
-    with replacing(path) as temporary:
-        if suffix in (".csv", ".tsv"):
-            text = labels_text(labels, ids, "," if suffix == ".csv" else "\t")
-            temporary.write_text(text, encoding="utf-8", newline="")
-        elif suffix == ".parquet":
-            _write_parquet(temporary, labels, ids)
-        elif suffix == ".npy":
-            np.save(temporary, labels)
-        else:
-            arrays: dict[str, Any] = _columns(labels, ids)
-            np.savez(temporary, **arrays)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -109,30 +93,6 @@ def versions(*others: str) -> dict[str, str]:
     names = ("numpy", "scipy", "scikit-learn", "numba", *others)
     found = {name: version(name) for name in names}
     return {"linkshift": __version__, "python": platform.python_version(), **found}
-
-
-def labels_text(labels: NDArray[Any], ids: Sequence[Any] | None, separator: str = ",") -> str:
-    """Give a table of two columns as text."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow(("row" if ids is None else "id", "label"))
-    names: Iterable[Any] = range(len(labels)) if ids is None else ids
-    writer.writerows(zip(names, labels.tolist(), strict=True))
-    return text.getvalue()
-
-
-def _columns(labels: NDArray[Any], ids: Sequence[Any] | None) -> dict[str, NDArray[Any]]:
-    if ids is None:
-        return {"row": np.arange(len(labels)), "label": labels}
-    names = np.array(ids)
-    # An array of mixed things would be pickled, and not load without permission.
-    return {"id": names.astype(str) if names.dtype == object else names, "label": labels}
-
-
-def _write_parquet(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) -> None:
-    import pandas as pd
-
-    pd.DataFrame(_columns(labels, ids)).to_parquet(path, index=False)
 
 
 def require_parquet() -> None:

@@ -159,7 +159,7 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
             bending=None,
             before_links=inner.labels_,
             notes=tuple(f"Before links: {note}" for note in known.notes),
-            others="after the clustering, through the rows near them",
+            others="after the clustering, where their rows are",
         )
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:

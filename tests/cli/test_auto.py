@@ -1,0 +1,276 @@
+"""`linkshift cluster --method auto`: which method, and that the line on stderr says why."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linkshift.cli._methods import METHODS
+
+FEW_MUST = [(0, 1, "must"), (20, 21, "must")]
+FEW_CANNOT = [(0, 20, "cannot"), (1, 45, "cannot")]
+MANY_MUST = [(i, i + 1, "must") for i in (0, 2, 4, 6, 8, 20, 22, 24, 40, 42, 44)]
+MANY_CANNOT = [(i, i + 20, "cannot") for i in range(5)] + [(i, i + 40, "cannot") for i in range(6)]
+
+
+def written(links, pairs):
+    return links(*(f"{a},{b},{kind}" for a, b, kind in pairs))
+
+
+def method_line(stderr):
+    """The only line on the method: its name, and why."""
+    (line,) = [line for line in stderr.splitlines() if line.startswith("Method: ")]
+    found = re.fullmatch(r"Method: ([a-z-]+), (.+)\.", line)
+    assert found, line
+    return found.groups()
+
+
+def chosen(run, *args, words=""):
+    """Cluster as JSON; stderr and JSON agree on what was chosen and why."""
+    result = run("cluster", *args, "--json")
+    answer = json.loads(result.stdout)
+    method, why = method_line(result.stderr)
+    assert (answer["method"], answer["why"]) == (method, why)
+    assert words in why
+    assert len(answer["labels"]) == answer["n_samples"]
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("pairs", "method", "words"),
+    [
+        (FEW_MUST, "mean-shift", "2 links settle what it finds"),
+        (FEW_MUST[:1], "mean-shift", "1 link settles what it finds"),
+        (FEW_CANNOT, "mean-shift", "2 links settle what it finds, too few to bend it"),
+        (FEW_MUST + FEW_CANNOT, "mean-shift", "4 links settle what it finds, too few to bend it"),
+        (MANY_MUST, "mean-shift", "11 links settle what it finds"),
+        (MANY_CANNOT, "cms", "11 cannot-links hold clusters apart"),
+        (MANY_MUST + MANY_CANNOT, "cms", "11 cannot-links hold clusters apart"),
+        (MANY_MUST[:8] + FEW_CANNOT, "cms", "2 cannot-links hold clusters apart"),
+        (MANY_MUST[:7] + FEW_CANNOT, "mean-shift", "9 links settle"),
+    ],
+)
+def test_links(run, data, links, pairs, method, words):
+    answer = chosen(run, data, "--links", written(links, pairs), words=words)
+    assert answer["method"] == method
+    assert answer["links"]["n_must"] + answer["links"]["n_cannot"] == len(pairs)
+
+
+def test_no_links(run, data):
+    answer = chosen(run, data, words="no links to go by")
+    assert answer["method"] == "mean-shift"
+    assert answer["links"] is None
+
+
+def test_many_columns(run, here, groups):
+    """From ten columns on, in a kernel's space; not where an option says how."""
+    rng = np.random.default_rng(0)
+    wide = np.hstack([groups, rng.normal(scale=0.01, size=(60, 8))])
+    np.save("nine.npy", wide[:, :9])
+    np.save("ten.npy", wide)
+    assert "kernel" not in chosen(run, "nine.npy")["why"]
+    answer = chosen(run, "ten.npy", words="no links to go by; in a kernel's space, as 10 columns")
+    assert answer["done"].startswith("Kernel mean shift")
+    for options in (("--columns", "0,1"), ("--bandwidth", 1)):
+        answer = chosen(run, "ten.npy", *options)
+        assert answer["method"] == "mean-shift"
+        assert answer["done"].startswith("Mean shift")
+
+
+def test_many_columns_and_links(run, here, groups, links):
+    np.save("ten.npy", np.hstack([groups] * 5))
+    few = written(links, FEW_MUST)
+    answer = chosen(run, "ten.npy", "--links", few, words="2 links settle what it finds; in a")
+    assert answer["done"].startswith("Kernel mean shift")
+    assert answer["links"]["must_kept"] == 2
+    assert chosen(run, "ten.npy", "--links", written(links, MANY_CANNOT))["method"] == "cms"
+
+
+def test_an_empty_file_of_links_is_none(run, data, links):
+    answer = chosen(run, data, "--links", links(), words="no links to go by")
+    assert answer["method"] == "mean-shift"
+
+
+@pytest.mark.parametrize("pairs", [MANY_CANNOT, MANY_MUST + MANY_CANNOT])
+def test_contradictions(run, data, links, pairs):
+    file = written(links, [*pairs, (10, 11, "must"), (11, 12, "must"), (10, 12, "cannot")])
+    result = run("cluster", data, "--links", file, "--json")
+    method, why = method_line(result.stderr)
+    assert (method, json.loads(result.stdout)["method"]) == ("mean-shift", "mean-shift")
+    assert why == f"{len(pairs) + 3} links contradict each other, and it can weigh them"
+    assert "Warning: the links contradict each other in 1 place" in result.stderr
+    assert json.loads(result.stdout)["links"]["n_conflicts"] == 1
+
+
+def known(frame, classes):
+    frame["class"] = ""
+    for name, rows in classes.items():
+        frame.loc[list(rows), "class"] = name
+    frame.to_csv("data.csv", index=False)
+
+
+def test_labels(run, here, frame):
+    args = ("data.csv", "--labels-column", "class")
+    known(frame, {"a": range(3), "b": range(20, 23), "c": range(40, 43)})
+    assert chosen(run, *args, words="known labels hold clusters apart")["method"] == "cms"
+    known(frame, {"a": (0, 1), "b": (20,)})
+    answer = chosen(run, *args, words="known labels settle what it finds, too few")
+    assert answer["method"] == "mean-shift"
+    known(frame, {"a": (0, 1)})  # one class: must-links only
+    assert chosen(run, *args, words="known labels settle")["method"] == "mean-shift"
+
+
+def test_labels_and_links(run, here, frame, links):
+    """Together they are many; against each other they contradict."""
+    known(frame, {"a": (0, 1), "b": (20, 21)})  # 2 must, 4 cannot
+    args = ("data.csv", "--labels-column", "class", "--links")
+    few = written(links, [(40, 41, "must"), (42, 43, "must"), (44, 45, "must")])
+    assert chosen(run, *args, few)["method"] == "mean-shift"
+    more = written(links, [(i, i + 1, "must") for i in (40, 42, 44, 46)])
+    assert chosen(run, *args, more)["method"] == "cms"
+    against = written(links, [(0, 20, "must")])
+    answer = chosen(run, *args, against, words="contradict each other")
+    assert answer["method"] == "mean-shift"
+    assert answer["links"]["n_conflicts"] >= 1
+
+
+def test_labels_that_say_nothing(run, here, frame):
+    known(frame, {})
+    args = ("data.csv", "--labels-column", "class")
+    assert chosen(run, *args, words="no links to go by")["method"] == "mean-shift"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("bandwidth", 1.5), ("kernel", "gaussian"), ("n-neighbors", 7)]
+)
+def test_an_option_decides(run, data, links, option, value):
+    """Whatever the links say, they are for mean shift."""
+    file = written(links, MANY_CANNOT)
+    answer = chosen(run, data, "--links", file, f"--{option}", value, words="the method that")
+    assert answer["method"] == "mean-shift"
+    assert answer["links"]["cannot_kept"] == 11
+    plain = json.loads(
+        run(
+            *("cluster", data, "--links", file, f"--{option}", value),
+            *("--method", "mean-shift", "--json"),
+        ).stdout
+    )
+    assert plain["labels"] == answer["labels"]
+    assert plain["why"] == "as asked for"
+
+
+def test_bandwidth_by_links(run, refused, data, links):
+    file = written(links, FEW_MUST + FEW_CANNOT)
+    result = run("cluster", data, "--bandwidth", "links", "--links", file, "--json")
+    assert "(chosen by links)" in result.stderr
+    answer = json.loads(result.stdout)
+    assert answer["method"] == "mean-shift"
+    assert (answer["links"]["must_kept"], answer["links"]["cannot_kept"]) == (2, 2)
+    assert "there are none" in refused("cluster", data, "--bandwidth", "links")
+
+
+@pytest.mark.parametrize("method", ["mean-shift", "cms", "kernel", "skms", "metric"])
+def test_a_method_by_name_is_not_explained(run, data, links, method):
+    pairs = MANY_MUST if method == "kernel" else MANY_MUST + MANY_CANNOT
+    args = ("cluster", data, "--links", written(links, pairs), "--method", method, "--json")
+    result = run(*args)
+    assert "Method: " not in result.stderr
+    answer = json.loads(result.stdout)
+    assert (answer["method"], answer["why"]) == (method, "as asked for")
+
+
+def test_auto_is_the_default_and_is_quiet(run, data):
+    asked = run("cluster", data, "--method", "auto")
+    default = run("cluster", data)
+    assert method_line(asked.stderr) == method_line(default.stderr)
+    assert asked.stdout == default.stdout
+    assert run("cluster", data, "-q").stderr == ""
+    assert "Method" not in asked.stdout
+
+
+# --- views ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def views(here, groups):
+    np.savez("views.npz", shape=groups, colour=groups[:, ::-1] * 3)
+    return "views.npz"
+
+
+def test_several_matrices_are_views(run, views, links):
+    args = (views, "--clusters", 3, "--max-iter", 3)
+    answer = chosen(run, *args, words="with 2 views each cluster can choose its own")
+    assert answer["method"] == "groups"
+    assert answer["views"]["names"] == ["shape", "colour"]
+    # Links do not change that.
+    file = written(links, FEW_MUST + FEW_CANNOT)
+    assert chosen(run, *args, "--links", file)["method"] == "groups"
+
+
+def test_views_of_a_table(run, data):
+    args = (data, "--view", "wide=x", "--view", "high=y", "--clusters", 3, "--max-iter", 3)
+    assert chosen(run, *args, words="2 views")["method"] == "groups"
+
+
+def test_views_need_a_number_of_clusters(refused, views, data):
+    assert "give --clusters K" in refused("cluster", views)
+    assert "give --clusters K" in refused("cluster", data, "--view", "a=x", "--view", "b=y")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("bandwidth", 1), ("bandwidth", "links"), ("kernel", "flat"), ("n-neighbors", 5)],
+)
+def test_options_that_views_have_no_use_for(refused, views, option, value):
+    told = refused("cluster", views, "--clusters", 3, f"--{option}", value)
+    assert f"--{option} has no meaning with --method groups" in told
+
+
+def test_one_matrix_is_no_view(run, here, groups):
+    np.savez("one.npz", X=groups)
+    assert chosen(run, "one.npz")["method"] == "mean-shift"
+
+
+def test_clusters_are_for_views(refused, data):
+    told = refused("cluster", data, "--clusters", 3)
+    assert "--view" in told
+
+
+def test_one_view_is_a_table(refused, data):
+    """Nothing to choose among: what to do is said, not guessed."""
+    told = refused("cluster", data, "--view", "all=*", "--clusters", 3)
+    assert "use --method groups" in told
+
+
+# --- whatever the links are -----------------------------------------------------------------------
+
+PAIRS = st.lists(
+    st.tuples(st.integers(0, 59), st.integers(0, 59), st.sampled_from(["must", "cannot"])).filter(
+        lambda link: link[0] != link[1]
+    ),
+    max_size=14,
+    unique_by=lambda link: frozenset(link[:2]),  # a pair given twice is refused
+)
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(PAIRS)
+def test_auto_always_clusters(run, data, links, pairs):
+    """Any links: a method that takes them, a line, all rows labelled, and sound counts."""
+    result = run("cluster", data, "--links", written(links, pairs), "--json")
+    answer = json.loads(result.stdout)
+    method, why = method_line(result.stderr)
+    assert method in METHODS
+    assert (answer["method"], answer["why"]) == (method, why)
+    assert sum(answer["sizes"]) == 60 == len(answer["labels"])
+    if answer["links"]["n_conflicts"]:
+        assert method == "mean-shift"
+        return
+    labels = answer["labels"]
+    for a, b, kind in pairs:  # certain, and without contradiction
+        assert kind == "cannot" or labels[a] == labels[b]
