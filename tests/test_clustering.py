@@ -1,5 +1,7 @@
 """`linkshift.cluster`: which method, why, and that it is the estimator's own result."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -223,3 +225,57 @@ def test_progress_is_told(moons):
     steps = []
     linkshift.cluster(X, links, progress=lambda *step: steps.append(step))
     assert steps[-1][0] == steps[-1][1]
+
+
+def test_one_view_is_a_table(moons):
+    X, *_ = moons
+    labels = linkshift.cluster(X).labels
+    np.testing.assert_array_equal(linkshift.cluster({"a": X}).labels, labels)
+    np.testing.assert_array_equal(linkshift.cluster([X]).labels, labels)
+    with pytest.raises(ValueError, match="holds no tables"):
+        linkshift.cluster({})
+
+
+def test_a_bandwidth_for_each_row_is_told(moons):
+    X, *_ = moons
+    found = linkshift.cluster(X, bandwidth=np.linspace(0.5, 1.0, len(X)))
+    assert "bandwidth 0.5 to 1." in found.done
+
+
+def test_wrong_numbers_of_neighbours_are_refused(moons):
+    X, _, links = moons
+    with pytest.raises(ValueError, match="n_neighbors"):
+        linkshift.cluster(X, links, method="skms", n_neighbors=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        linkshift.cluster(X, links, method="skms", n_neighbors=1000, random_state=0)
+    assert any("n_neighbors=1000" in str(warning.message) for warning in caught)
+    with pytest.raises(ValueError, match="kernel"):
+        linkshift.cluster(X, kernel="")
+
+
+def test_one_row_of_many_columns():
+    assert linkshift.cluster(np.ones((1, 12))).labels.tolist() == [0]
+
+
+@pytest.mark.parametrize("unknown", [None, "", " ", float("nan"), -1])
+def test_unknown_labels(moons, unknown):
+    X, y, _ = moons
+    known = [["low", "high"][c] if i % 8 == 0 else unknown for i, c in enumerate(y.tolist())]
+    expected = linkshift.cluster(X, partial_labels=np.where(np.arange(80) % 8 == 0, y, -1))
+    found = linkshift.cluster(X, partial_labels=known)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+
+
+def test_a_typo_gets_a_hint(moons):
+    with pytest.raises(TypeError, match="Did you mean 'bandwidth'"):
+        linkshift.cluster(moons[0], bandwith=1.0)
+
+
+def test_groups_cannot_be_explained(moons):
+    X, *_ = moons
+    found = linkshift.cluster(
+        {"x": X[:, :1], "y": X[:, 1:]}, n_clusters=2, max_iter=2, random_state=0
+    )
+    with pytest.raises(ValueError, match="view_importances_"):
+        found.explain(0)

@@ -783,3 +783,14 @@ def test_wrong_arguments_of_the_picture():
         plot.explanation(explanation, X[:10])
     with pytest.raises(ValueError, match="columns"):
         plot.explanation(explanation, X[:, :1])
+
+
+def test_many_labels_are_told_once():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    X = rng.normal(size=(120, 2)) + 6.0 * y[:, None]
+    model = quiet_fit(ConstrainedMeanShift(), X, Links.from_labels(y, complete=True))
+    explanation = model.explain(0, max_counterfactuals=0)
+    (cannot,) = (role for role in explanation.links if role.kind == "cannot")
+    assert cannot.acts == "own"
+    assert len(cannot.alike) == 60 * 60 - 1

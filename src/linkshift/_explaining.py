@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -250,7 +250,7 @@ def _roles(
     """Links that act on the row, the strongest first."""
     chains = graph.chains(row)
     taken = _Taken(row, links, graph, bending)
-    roles = []
+    strongest: dict[tuple[Any, ...], tuple[int, LinkRole]] = {}
     for i, (kind, pair, sure) in enumerate(_pairs(links)):
         cannot = kind == "cannot"
         share, step = taken.most(i) if cannot and bending is not None else (None, None)
@@ -265,32 +265,29 @@ def _roles(
             acts = "mode"
         else:
             continue
-        roles.append(
-            LinkRole(
-                kind,
-                pair,
-                sure,
-                kept(labels, kind, pair),
-                acts,
-                chain=nearest if acts == "component" else (),
-                share=share,
-                step=step if takes else None,
-                through=taken.through(i) if takes else (),
-                alike=taken.alike(i) if cannot else (),
-            )
+        role = LinkRole(
+            kind,
+            pair,
+            sure,
+            kept(labels, kind, pair),
+            acts,
+            chain=nearest if acts == "component" else (),
+            share=share,
+            step=step if takes else None,
         )
-    return _one_of_alike(sorted(roles, key=_strength))
-
-
-def _one_of_alike(roles: list[LinkRole]) -> list[LinkRole]:
-    """Leave out links that say the same as a stronger one, which names them."""
-    said: set[Pair] = set()
-    found = []
-    for role in roles:
-        if role.kind == "must" or role.pair not in said:
-            found.append(role)
-            said.update(role.alike)
-    return found
+        # Of links that say the same, the strongest speaks for all.
+        place = ("cannot", *taken.place(i)) if cannot else ("must", i)
+        if place not in strongest or _strength(role) < _strength(strongest[place][1]):
+            strongest[place] = i, role
+    roles = [
+        replace(
+            role,
+            through=taken.through(i) if role.step is not None else (),
+            alike=taken.alike(i) if role.kind == "cannot" else (),
+        )
+        for i, role in strongest.values()
+    ]
+    return sorted(roles, key=_strength)
 
 
 def _strength(role: LinkRole) -> tuple[Any, ...]:
@@ -340,6 +337,10 @@ class _Taken:
     def holds_mode(self, link: int) -> bool:
         """Whether a link keeps rows that ended where the row did apart from others."""
         return self._bending is not None and int(self._groups.links[link]) in self._at_mode
+
+    def place(self, link: int) -> tuple[int, ...]:
+        """Components between which a link is; its own number, where it is not certain."""
+        return self._apart[link]
 
     def alike(self, link: int) -> tuple[Pair, ...]:
         """Other certain links between the same components."""

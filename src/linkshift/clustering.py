@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -144,6 +145,11 @@ class Clustering:
 
     def explain(self, row: int, **options: Any) -> Explanation:
         """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`."""
+        if not hasattr(self.model, "explain"):
+            raise ValueError(
+                f"With method={self.method!r} nothing moves, and there is no way to tell; "
+                "model.view_importances_ says what each cluster goes by."
+            )
         explanation: Explanation = self.model.explain(row, **options)
         return explanation
 
@@ -208,13 +214,18 @@ def cluster(
     from linkshift.metrics import link_satisfaction
 
     tables = _views(X)
+    if tables is not None and len(tables) == 1 and method != "groups":
+        X, tables = tables[0], None
     n_rows, n_columns = _shape(X if tables is None else tables[0])
     given = joined_links(Links.coerce(links), partial_labels, n_rows, counted=True)
     unknown = sorted(params.keys() - {name for m in METHODS.values() for name in m.uses})
     if unknown:
+        known = {name for m in METHODS.values() for name in m.uses} | {"partial_labels", "links"}
+        close = get_close_matches(unknown[0], sorted(known), n=1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
         raise TypeError(
-            f"cluster has no parameter {unknown[0]!r}. Those of one estimator alone are its own: "
-            "build the estimator and call fit."
+            f"cluster has no parameter {unknown[0]!r}.{meant} Those of one estimator alone are "
+            "its own: build the estimator and call fit."
         )
     asked = {name: value for name, value in params.items() if value is not None}
     n_views = 1 if tables is None else len(tables)
@@ -250,6 +261,8 @@ def cluster(
 def _views(X: Any) -> list[Any] | None:
     """Several tables as a list; None for one table."""
     if isinstance(X, Mapping):
+        if not X:
+            raise ValueError("X holds no tables; give one, or one for each view.")
         return list(X.values())
     if isinstance(X, list | tuple) and X and getattr(X[0], "ndim", 0) == 2:
         return list(X)
@@ -302,10 +315,15 @@ def build(
     if max_iter is not None:
         common["max_iter"] = max_iter
     # About the square root of the rows, or clusters would grow in number with them.
-    near = min(n_neighbors or max(20, isqrt(n_rows)), max(n_rows - 1, 1))
+    near = n_neighbors
+    if near is None:
+        near = min(max(20, isqrt(n_rows)), max(n_rows - 1, 1))
     if method == "mean-shift":
         model: Any = estimators.MeanShift(
-            bandwidth=bandwidth, kernel=kernel or "flat", n_neighbors=n_neighbors, **common
+            bandwidth=bandwidth,
+            kernel="flat" if kernel is None else kernel,
+            n_neighbors=n_neighbors,
+            **common,
         )
         if _check_space(space, bandwidth, kernel) == "kernel":
             model = estimators.KernelMeanShift(
@@ -333,7 +351,7 @@ def _check_space(space: str | None, bandwidth: Any, kernel: Any) -> str:
             "bandwidth and kernel are for space='input': in a kernel's space rows see as far as "
             "n_neighbors says."
         )
-    return space or "input"
+    return "input" if space is None else space
 
 
 def fit(model: Any, X: Any, links: Links | None, partial_labels: ArrayLike | None = None) -> None:
@@ -415,12 +433,13 @@ def choose(
         return Choice("cms", f"{cannot} {hold} clusters apart while the bandwidth grows", {})
     why = "no links to go by"
     if torn:
-        why = f"{what} contradict each other, and it can weigh them"
+        known = "known labels" if labelled else "links"
+        why = f"{known} contradict each other, and it can weigh them"
     elif len(links):
         why = f"{what} {'settles' if what == '1 link' else 'settle'} what it finds"
         few = len(links.cannot) > 0
         why += f", too few to bend it (from {_MANY_LINKS} on)" if few else ""
-    if n_columns < _MANY_COLUMNS or n_rows > _KERNEL_ROWS:
+    if n_columns < _MANY_COLUMNS or not 1 < n_rows <= _KERNEL_ROWS:
         return Choice("mean-shift", why, {})
     why += f"; in a kernel's space, as {n_columns} columns are many for one bandwidth"
     return Choice("mean-shift", why, {"space": "kernel"})
@@ -436,7 +455,7 @@ def told(model: Any) -> str:
     name = type(model).__name__
     if name == "RefinedClustering":
         before = told(model.estimator_)[:-1]
-        found = len(set(model.estimator_.labels_.tolist()) - {-1})
+        found = len(set(model.labels_before_.tolist()) - {-1})
         return (
             f"{before}; then refine with {_counted(many, 'link')} "
             f"({found} clusters before, {model.n_clusters_} after)."
@@ -445,9 +464,9 @@ def told(model: Any) -> str:
         return f"Mean shift with the {_kernel(model)} kernel, {_bandwidth(model)}."
     if name == "ConstrainedMeanShift":
         low, high = float(model.bandwidth_[0]), float(model.bandwidth_[-1])
-        grown = f", bandwidth growing from {low:.4g} to {high:.4g}" if low < high else ""
+        grown = f"growing from {low:.4g} to {high:.4g}" if low < high else f"{low:.4g}"
         scaled = ", columns scaled to [0, 1]" if model.scale_features else ""
-        return f"Constrained mean shift with {_counted(many, 'link')}{scaled}{grown}."
+        return f"Constrained mean shift with {_counted(many, 'link')}{scaled}, bandwidth {grown}."
     if name == "KernelMeanShift":
         how = {"project": "projected by", "learn": "learned from"}[model.use_links]
         by = f" {how} {_counted(many, 'link')}" if many else ""
@@ -478,14 +497,13 @@ def _kernel(model: Any) -> str:
 
 def _bandwidth(model: Any) -> str:
     h = model.bandwidth_
-    if model.n_neighbors is not None:
-        return (
-            f"bandwidth {float(h.min()):.4g} to {float(h.max()):.4g} "
-            f"(distance to neighbour {model.n_neighbors})"
-        )
-    source = {"links": " (chosen by links)", None: " (from the data)"}
+    if getattr(h, "ndim", 0):
+        k = model.n_neighbors
+        source = "" if k is None else f" (distance to neighbour {k})"
+        return f"bandwidth {float(h.min()):.4g} to {float(h.max()):.4g}{source}"
+    chosen = {"links": " (chosen by links)", None: " (from the data)"}
     is_name = model.bandwidth is None or isinstance(model.bandwidth, str)
-    return f"bandwidth {h:.4g}{source[model.bandwidth] if is_name else ''}"
+    return f"bandwidth {h:.4g}{chosen[model.bandwidth] if is_name else ''}"
 
 
 def _counted(number: int, noun: str) -> str:

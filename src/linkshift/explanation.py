@@ -210,7 +210,7 @@ class Explanation:
             lines.append(f"None of the {self.n_links} links acts on it directly.")
         if self.counterfactuals:
             lines.append("What if:")
-            lines += [f"  {self.what_if(case)}" for case in self.counterfactuals]
+            lines += [f"  {line}" for line in self._cases()]
         return "\n".join(lines + [f"Note: {note}" for note in self.notes])
 
     def _where(self) -> str:
@@ -263,6 +263,20 @@ class Explanation:
             same = _shortened([f"({self.name(a)}, {self.name(b)})" for a, b in role.alike])
             text += f"; {', '.join(same)} {'says' if len(role.alike) == 1 else 'say'} the same"
         return text + ("; holds" if role.holds else "; is violated")
+
+    def _cases(self) -> list[str]:
+        """Say what changes first; links that alone decide nothing share a line."""
+        idle = [
+            case
+            for case in self.counterfactuals
+            if case.outcome == "stays" and not case.note and not case.alike
+        ]
+        if len(idle) < 2:
+            return [self.what_if(case) for case in self.counterfactuals]
+        lines = [self.what_if(case) for case in self.counterfactuals if case not in idle]
+        names = ", ".join(self._link(case.kind, case.pair) for case in idle)
+        where = "noise" if self.label == -1 else f"in cluster {self.label}"
+        return [*lines, f"without any one of these it stays {where}: {names}"]
 
     def what_if(self, case: Counterfactual) -> str:
         """Say a counterfactual in words."""

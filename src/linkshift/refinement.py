@@ -46,6 +46,7 @@ Array = NDArray[Any]
 
 _DRAW = 1e-9  # confidences that should cancel may leave this much
 _LOCAL = 8.0  # in one dense region even the 20th neighbour is rarely farther, in second nearests
+_MOST_VOTES = 1 << 22  # of new rows for clusters, counted at a time: 32 MB
 _FLOOR = 0.1  # neighbours granted to a label that has none: keeps its cost finite
 
 
@@ -60,7 +61,8 @@ def refine(
 ) -> Array:
     """Improve a clustering with must-links and cannot-links.
 
-    Works after any method. Certain must-links hold afterwards; cannot-links, and links that
+    Works after any method. Certain must-links hold afterwards, but between rows of noise that have
+    no neighbours in clusters; cannot-links, and links that
     contradict each other, are weighed against the neighbours and may stay broken.
 
     Parameters
@@ -163,10 +165,14 @@ def neighbours_vote(X: Array, trained: Array, labels: Array, n_neighbors: int) -
     farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
     vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance)
     known, code = np.unique(labels, return_inverse=True)
-    votes = np.zeros((X.shape[0], len(known)))
-    for column in range(k):
-        np.add.at(votes, (np.arange(len(votes)), code[rows[:, column]]), vote[:, column])
-    found = known[votes.argmax(axis=1)]
+    found = np.empty(X.shape[0], dtype=labels.dtype)
+    block = max(_MOST_VOTES // len(known), 1)
+    for first in range(0, X.shape[0], block):
+        part = slice(first, first + block)
+        votes = np.zeros((len(rows[part]), len(known)))
+        for column in range(k):
+            np.add.at(votes, (np.arange(len(votes)), code[rows[part, column]]), vote[part, column])
+        found[part] = known[votes.argmax(axis=1)]
     twin = distance[:, 0] == 0
     found[twin] = labels[rows[twin, 0]]
     return found.astype(np.int64)

@@ -100,7 +100,7 @@ def test_contradictions(run, data, links, pairs):
     result = run("cluster", data, "--links", file, "--json")
     method, why = method_line(result.stderr)
     assert (method, json.loads(result.stdout)["method"]) == ("mean-shift", "mean-shift")
-    assert why == f"{len(pairs) + 3} links contradict each other, and it can weigh them"
+    assert why == "links contradict each other, and it can weigh them"
     assert "Warning: the links contradict each other in 1 place" in result.stderr
     assert json.loads(result.stdout)["links"]["n_conflicts"] == 1
 

@@ -91,7 +91,7 @@ def test_labels_and_ids(run, data, frame, links):
     options = ("--labels-column", "known", "--id-column", "name", "--links", file)
     result = run("bandwidths", data, *options, *FAST, "--json")
     found = json.loads(result.stdout)
-    assert found["links"] == {"n_must": 1, "n_cannot": 2, "n_conflicts": 0}
+    assert found["links"] == {"n_must": 1, "n_cannot": 3, "n_conflicts": 0}
     assert "--id-column name --labels-column known" in result.stderr
 
 

@@ -160,7 +160,7 @@ def test_a_billion_rows_with_data(refused, here, unchanged, links, row):
     said = f"links.csv, line 5: cannot-link 0: (3, {row}): row {row} is out of range for 12 samples"
     message = refused("links", "check", file, "--data", "t.csv")
     assert said in message
-    assert "Rows count from 0; correct the pair." in message
+    assert "Rows count from 0; correct the pair" in message
     file = links("0,1,must", "", f"3,{row},cannot")
     said = said.replace("line 5", "line 4")
     assert said in refused("cluster", "t.csv", "--links", file, "-o", "out.csv")

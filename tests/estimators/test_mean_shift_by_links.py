@@ -104,3 +104,31 @@ def test_weights_are_refused(moons):
     X, _, links = moons
     with pytest.raises(ValueError, match="sample_weight"):
         MeanShift(bandwidth="links").fit(X, sample_weight=np.ones(len(X)), links=links)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_training_rows_are_predicted_alike_when_steps_are_few(moons):
+    X, _, links = moons
+    for max_iter in (5, 20, 40):
+        model = MeanShift(bandwidth="links", kernel="gaussian", max_iter=max_iter)
+        model.fit(X, links=links)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_partial_labels_choose_too(moons):
+    X, y, _ = moons
+    known = np.where(np.arange(len(y)) % 10 == 0, y, -1)
+    model = MeanShift(bandwidth="links").fit(X, partial_labels=known)
+    links = Links.from_labels(known, complete=True)
+    assert model.bandwidth_ == MeanShift(bandwidth="links").fit(X, links=links).bandwidth_
+    with pytest.raises(ValueError, match="does not use links"):
+        MeanShift().fit(X, partial_labels=known)
+
+
+def test_a_refused_fit_changes_nothing(moons):
+    X, _, links = moons
+    model = MeanShift(bandwidth="links").fit(X, links=links)
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match="there are none"):
+        model.fit(X[:20])
+    assert vars(model) == before

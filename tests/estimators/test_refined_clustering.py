@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linkshift import Links, MeanShift, RefinedClustering, refine
+from linkshift.clustering import told
 from linkshift.datasets import make_moons
 
 
@@ -105,3 +107,21 @@ def test_what_if_is_what_a_new_fit_says(clusterer):
     assert explanation.label == model.labels_[0]
     assert explanation.counterfactuals
     assert (explanation.path is None) == isinstance(clusterer, KMeans)
+
+
+def test_a_clusterer_without_labels(moons):
+    X, _, links = moons
+    model = RefinedClustering(GaussianMixture(3, random_state=0)).fit(X, links=links)
+    before = GaussianMixture(3, random_state=0).fit_predict(X)
+    np.testing.assert_array_equal(model.labels_before_, before)
+    assert model.explain(0).label == model.labels_[0]
+    assert "3 clusters before" in told(model)
+
+
+def test_new_rows_are_counted_in_blocks(moons, monkeypatch):
+    X, _, links = moons
+    model = RefinedClustering().fit(X, links=links)
+    new = X + 0.01
+    whole = model.predict(new)
+    monkeypatch.setattr("linkshift.refinement._MOST_VOTES", 20)
+    np.testing.assert_array_equal(model.predict(new), whole)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import warnings
 import zipfile
 from dataclasses import dataclass, field
@@ -145,6 +146,11 @@ def _check_header(file: Any, size: int, where: str) -> None:
 
 
 def _pick(path: Path, arrays: dict[str, NDArray[Any]]) -> ArrayTable:
+    if "header" in arrays and b'"linkshift model"' in arrays["header"].tobytes()[:200]:
+        raise InputError(
+            f"{path} is a model and no table. New rows go with it like this: linkshift predict "
+            f"{shlex.quote(str(path))} DATA"
+        )
     matrices = ["X"] if "X" in arrays else [name for name, a in arrays.items() if a.ndim == 2]
     checked = {name: _checked(arrays[name], f"{path}, array {name}") for name in matrices}
     if len({len(matrix) for matrix in checked.values()}) != 1:

@@ -11,6 +11,7 @@ from linkshift.cli import _tables, _write
 from linkshift.cli._console import Console, counted, listed, shown_sizes
 from linkshift.cli._methods import METHODS, uses
 from linkshift.cli._problem import Problem
+from linkshift.cli._scale import Scaling
 
 if TYPE_CHECKING:
     from linkshift.cli._clustering import Request, Result
@@ -31,20 +32,31 @@ def write_files(request: Request, problem: Problem, result: Result, console: Con
     views = None if problem.views is None else tuple(problem.views)
     importances = getattr(result.model, "view_importances_", None)
     if request.plot is not None:
-        # Views as the method saw them: in their own units, one would be all there is to see.
-        X = problem.X if problem.views is None else result.scaling.apply(problem.X)
+        scaling = _drawn(request, problem, result)
+        centres = result.centres
         _write.write_picture(
             request.plot,
-            X,
+            scaling.apply(problem.X),
             result.labels,
             links=problem.links,
-            modes=result.centres,
+            modes=None if centres is None else scaling.apply(centres),
             title=request.source.data.name,
             view_names=views,
             view_importances=importances,
         )
     if request.report is not None:
         _write.write_text(request.report, _page(request, problem, result, console))
+
+
+def _drawn(request: Request, problem: Problem, result: Result) -> Scaling:
+    """Scale as for a picture: two columns as they are, more as the method saw them.
+
+    In their own units, one column or view would often be all there is to see.
+    """
+    if problem.X.shape[1] <= 2:
+        return Scaling.of(problem.X, "none")
+    by_itself = result.method == "cms" and request.scale == "none"
+    return Scaling.of(problem.X, "minmax") if by_itself else result.scaling
 
 
 def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
@@ -67,7 +79,9 @@ def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]
 def _page(request: Request, problem: Problem, result: Result, console: Console) -> str:
     from linkshift.report import Report, render
 
-    X = result.scaling.apply(problem.X)
+    scaling = _drawn(request, problem, result)
+    X, shown = result.scaling.apply(problem.X), scaling.apply(problem.X)
+    centres = result.centres
     path, level = None, None
     if problem.views is None and len(X) <= _PATH_ROWS:
         path, level = _path(request, X, problem, result, console)
@@ -85,7 +99,7 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
     views = None if problem.views is None else tuple(problem.views)
     return render(
         Report(
-            X=X,
+            X=shown,
             labels=result.labels,
             title=request.source.data.name,
             links=problem.links,
@@ -97,7 +111,7 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
             parameters={"scale": request.scale, **params},
             path=path,
             level=level,
-            modes=getattr(result.model, "cluster_centers_", None),
+            modes=None if centres is None else scaling.apply(centres),
             view_importances=getattr(result.model, "view_importances_", None),
             view_names=views,
             seconds=round(result.seconds, 2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift.cli import _cluster_output, _read, _tables, _write
-from linkshift.cli._console import Console, InputError
+from linkshift.cli._console import Console, InputError, counted
+from linkshift.cli._link_files import named_conflict
 from linkshift.cli._methods import (
     AUTO,
     METHODS,
@@ -157,10 +159,10 @@ def _choose(request: Request, problem: Problem) -> tuple[str, str, dict[str, Any
     if request.method != AUTO:
         return request.method, "as asked for", asked
     from linkshift.clustering import choose
-    from linkshift.estimators._common import joined_links
+    from linkshift.links import Links
 
     choice = choose(
-        joined_links(problem.file_links, problem.labels, len(problem.X), counted=True),
+        Links() if problem.links is None else problem.links,
         *problem.X.shape,
         labelled=problem.labels is not None and problem.file_links is None,
         n_views=1 if problem.views is None else len(problem.views),
@@ -196,14 +198,28 @@ def _fit(
         try:
             fit(model, problem.tables(X), problem.file_links, problem.labels)
         except ConflictError as error:
-            softer = ", give them confidences below 1" if method in ("cms", "groups") else ""
-            raise InputError(
-                f"{error}\nCorrect the links (`linkshift links check` lists all conflicts)"
-                f"{softer}, or use --method mean-shift, which copes with contradictions."
-            ) from error
+            raise InputError(_contradiction(request, method, problem)) from error
         except ValueError as error:
             raise InputError(_refusal(request, method, model, error)) from error
     return model, time.perf_counter() - start
+
+
+def _contradiction(request: Request, method: str, problem: Problem) -> str:
+    """Tell the first contradiction in the user's own names, and what to do."""
+    from linkshift.refinement import certain_links
+
+    assert problem.links is not None
+    # Some methods refuse certain links only.
+    conflicts = certain_links(problem.links).conflicts() or problem.links.conflicts()
+    first = named_conflict(conflicts[0], problem.ids)
+    softer = ", give them confidences below 1" if method in ("cms", "groups") else ""
+    file = request.source.links
+    which = "labels" if file is None else "links"
+    check = "" if file is None else f" (linkshift links check {shlex.quote(str(file))} shows all)"
+    return (
+        f"the {which} contradict each other in {counted(len(conflicts), 'place')}, first: {first}. "
+        f"Correct them{check}{softer}, or use --method mean-shift, which copes with contradictions."
+    )
 
 
 def _refusal(request: Request, method: str, model: Any, error: ValueError) -> str:
@@ -225,6 +241,9 @@ def _told_scale(request: Request, problem: Problem, method: str) -> str:
         "standard": "standard, each column has mean 0 and spread 1",
         "minmax": "minmax, each column goes from 0 to 1",
     }[request.scale]
+    if method == "cms":
+        # It does so by itself, whatever the units were before.
+        return "Scale: each column goes from 0 to 1, which constrained mean shift does by itself."
     if request.scale != "none":
         unit = "; the bandwidth is in that unit" if "bandwidth" in METHODS[method].uses else ""
         return f"Scale: {told}{unit}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from linkshift.cli import _write
 from linkshift.cli._console import Console, InputError
 from linkshift.cli._models import SavedModel, read_model, set_threads
+from linkshift.cli._scale import Scaling
 
 if TYPE_CHECKING:
     from linkshift.explanation import Explanation
@@ -65,13 +67,22 @@ def _draw(saved: SavedModel, explanation: Explanation) -> Any:
     """Draw it among the rows that the model was made from, in the units of the data."""
     from linkshift import plot
 
-    return plot.explanation(explanation, saved.training, labels=saved.model.labels_).figure
+    X, labels = saved.training, saved.model.labels_
+    if X.shape[1] > 2:
+        # As the method saw them: in their own units, one column may be all there is to see.
+        cms = saved.about["method"] == "cms"
+        scaling = Scaling.of(X, "minmax") if cms else saved.scaling
+        X, explanation = scaling.apply(X), _moved(explanation, scaling.apply)
+    return plot.explanation(explanation, X, labels=labels).figure
 
 
 def _in_units_of_the_data(saved: SavedModel, explanation: Explanation) -> Explanation:
     """Undo the scaling where positions are in the space of the columns."""
+    return _moved(explanation, saved.scaling.undo)
+
+
+def _moved(explanation: Explanation, move: Callable[[Any], Any]) -> Explanation:
     if explanation.space != "input" or explanation.path is None:
         return explanation
-    undo = saved.scaling.undo
-    mode = None if explanation.mode is None else undo(explanation.mode)
-    return replace(explanation, path=undo(explanation.path), mode=mode)
+    mode = None if explanation.mode is None else move(explanation.mode)
+    return replace(explanation, path=move(explanation.path), mode=mode)

@@ -43,7 +43,7 @@ class FrameTable:
         return len(self.frame)
 
     def kind(self, name: str) -> str:
-        """Give ``number``, ``true/false``, ``date``, ``list`` or ``text``."""
+        """Give ``number``, ``true/false``, ``date``, ``list``, ``text`` or ``empty``."""
         return self.kinds[name]
 
     def matrix(self, names: tuple[str, ...]) -> NDArray[Any]:
@@ -110,7 +110,7 @@ def _kind(pd: Any, column: Any) -> str:
     if types.is_bool_dtype(column.dtype):
         return "true/false"
     if types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(column.dtype):
-        return "number"
+        return "number" if column.notna().any() or not len(column) else "empty"
     if types.is_datetime64_any_dtype(column.dtype):
         return "date"
     if column.dtype == object:

@@ -107,7 +107,10 @@ def _checked(
         if n_rows is not None and not links.keyed_by_id:
             links = links.check(n_rows)
     except RowRangeError as error:
-        raise InputError(f"{_named(error, path)}. Rows count from 0; correct the pair.") from error
+        named = "" if ids is not None else ", or, if these are ids, name their column: --id-column"
+        raise InputError(
+            f"{_named(error, path)}. Rows count from 0; correct the pair{named}."
+        ) from error
     except PairError as error:
         raise InputError(f"{_named(error, path)}.{_id_advice(error, ids)}") from error
     except (ValueError, TypeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ class SavedModel:
             )
         return row
 
-    def features(self, table: _read.Table, console: Console) -> Any:
+    def features(self, table: _read.Table, id_column: str | None, console: Console) -> Any:
         """Take the columns of the model from a table, scaled as they were."""
         names = tuple(self.about["columns"])
         missing = [name for name in names if name not in table.names]
@@ -85,7 +86,9 @@ class SavedModel:
                 f"{table.path} lacks {counted(len(missing), 'column')} of {self.path}: "
                 f"{listed(missing)}. Its columns: {listed(table.names, 20)}."
             )
-        found = _read.features(table, console, columns=names, reserved=())
+        found = _read.features(
+            table, console, columns=names, reserved=[id_column] if id_column else []
+        )
         X = self.scaling.apply(found.X.astype(self.scaling.shift.dtype, copy=False))
         if self.about["views"] is None:
             return X
@@ -114,6 +117,11 @@ def read_model(path: Path) -> SavedModel:
     from linkshift import model_files
 
     _read.check_readable(path)
+    if path.suffix.lower() in _read.SUFFIXES and path.suffix.lower() != ".npz":
+        raise InputError(
+            f"{path} is a table and no model. MODEL comes first: the .npz file of linkshift "
+            "cluster --save."
+        )
     try:
         model, about = model_files.load(path), model_files.about(path)
     except ValueError as error:
@@ -128,7 +136,11 @@ def read_model(path: Path) -> SavedModel:
 
 def plain_ids(ids: Iterable[Any]) -> list[Any]:
     """Give ids as JSON can hold them."""
-    return [name if isinstance(name, (str, int, float)) else str(name) for name in ids]
+    return [name if isinstance(name, str | int) or _is_finite(name) else str(name) for name in ids]
+
+
+def _is_finite(name: Any) -> bool:
+    return isinstance(name, float) and math.isfinite(name)
 
 
 def set_threads(model: Any, threads: int | None) -> None:

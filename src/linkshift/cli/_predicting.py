@@ -46,7 +46,7 @@ def run(request: Request) -> None:
     if request.id_column is None and id_column not in table.names:
         id_column = None
     ids = None if id_column is None else _read.sample_ids(table, id_column)
-    data = saved.features(table, console)
+    data = saved.features(table, id_column, console)
     set_threads(saved.model, request.threads)
     with console.warnings():
         try:

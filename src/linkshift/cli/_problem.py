@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkshift.cli import _link_files, _read, _views
 from linkshift.cli._console import Console, InputError, counted, listed
+from linkshift.estimators._common import joined_links
 from linkshift.links import Links
 
 
@@ -79,33 +81,40 @@ def read_problem(
         )
     ids = None if id_column is None else _read.sample_ids(table, id_column)
     reserved = [name for name in (id_column, labels_column) if name is not None]
-    labels, label_links = None, None
+    labels = None
     if labels_column is not None:
         labels = _read.partial_labels(table, labels_column)
-        label_links = _label_links(labels, labels_column, console)
+        _check_labels(labels, labels_column, console)
     # Read before the features: a wrong link is found before a long list of columns is told.
-    file_links = _file_links(source, table.n_rows, ids)
+    file_links = _file_links(source, table.n_rows, ids, console)
     features = _read.features(table, console, columns=source.columns, reserved=reserved)
     found = None
     if takes_views:
         found = _views.find_views(views, table, features.names)
         told = (f"{name} ({counted(len(c), 'column')})" for name, c in found.items())
         console.say(f"Views: {listed(told)}.")
-    links = _joined(source, file_links, label_links, console)
+    links = _joined(source, file_links, labels, table.n_rows, console)
     return Problem(features.X, features.names, ids, links, file_links, labels, found)
 
 
-def _file_links(source: Source, n_rows: int, ids: list[Any] | None) -> Links | None:
+def _file_links(
+    source: Source, n_rows: int, ids: list[Any] | None, console: Console
+) -> Links | None:
     if source.links is None:
         return None
-    links = _link_files.read_links(source.links, n_rows=n_rows, ids=ids)
-    _link_files.require_rows(links, source.links)
-    return links
+    file = _link_files.read_link_file(source.links, n_rows=n_rows, ids=ids)
+    _link_files.require_rows(file.links, source.links)
+    if file.repeats:
+        again = file.repeats[0]
+        console.warn(
+            f"{source.links}: {counted(len(file.repeats), 'link')} given twice, and counted once; "
+            f"first: {again.place} repeats {again.first}."
+        )
+    return file.links
 
 
-def _label_links(labels: list[Any], column: str, console: Console) -> Links:
-    links = _link_files.links_of_labels(labels, column)
-    if not links:
+def _check_labels(labels: list[Any], column: str, console: Console) -> None:
+    if not _link_files.links_of_labels(labels, column):
         console.warn(
             f"--labels-column {column} says nothing: it takes two known labels to make a link."
         )
@@ -115,19 +124,21 @@ def _label_links(labels: list[Any], column: str, console: Console) -> Links:
             f"--labels-column {column} has {len(set(known)):,} different labels in "
             f"{len(known):,} rows. Is it rather the --id-column?"
         )
-    return links
 
 
 def _joined(
-    source: Source, file_links: Links | None, label_links: Links | None, console: Console
+    source: Source,
+    file_links: Links | None,
+    labels: list[Any] | None,
+    n_rows: int,
+    console: Console,
 ) -> Links | None:
-    """Join links from file and labels, and say how many."""
-    given = [links for links in (file_links, label_links) if links is not None]
-    if not given:
+    """Join links from file and labels as the methods do, and say how many."""
+    if file_links is None and labels is None:
         return None
-    links = given[0] if len(given) == 1 else given[0] + given[1]
+    links = joined_links(file_links, labels, n_rows, counted=True)
     sources = [str(source.links)] if file_links is not None else []
-    sources += [f"the labels in {source.labels_column!r}"] if label_links is not None else []
+    sources += [f"the labels in {source.labels_column!r}"] if labels is not None else []
     console.say(
         f"Links: {len(links.must):,} must, {len(links.cannot):,} cannot, "
         f"from {' and '.join(sources)}."
@@ -139,13 +150,14 @@ def count_conflicts(source: Source, problem: Problem, console: Console) -> int:
     """Count contradictions, and warn of them: the method at hand will weigh links."""
     if problem.links is None:
         return 0
+    check = f"linkshift links check {shlex.quote(str(source.links))}"
     if source.links is None:
         remedy = f"Check the labels in {source.labels_column!r}."
     elif source.labels_column is None:
-        remedy = f"See all, and what to remove, with: linkshift links check {source.links}"
+        remedy = f"See all, and what to remove, with: {check}"
     else:
         remedy = (
-            f"See those in the file with: linkshift links check {source.links}; and check them "
-            f"against the labels in {source.labels_column!r}."
+            f"See those in the file with: {check}; and check them against the labels in "
+            f"{source.labels_column!r}."
         )
     return _link_files.warn_of_conflicts(console, problem.links, problem.ids, remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,12 +99,19 @@ def features(
     ``columns`` is the text of --columns; a tuple where a model says which it takes.
     """
     free = [name for name in table.names if name not in reserved]
+    constant: set[str] = set()
     if columns is None:
         names = tuple(name for name in free if table.kind(name) == "number")
+        constant = _constant(table, names)
+        names = tuple(name for name in names if name not in constant)
     else:
         names = _named_columns(table, columns, reserved)
     chosen = set(names)
-    left_out = [f"{name} ({table.kind(name)})" for name in free if name not in chosen]
+    left_out = [
+        f"{name} ({'constant' if name in constant else table.kind(name)})"
+        for name in free
+        if name not in chosen
+    ]
     if not names:
         raise InputError(
             f"{table.path} has no numeric columns to cluster. "
@@ -123,6 +131,18 @@ def features(
         if isinstance(table, FrameTable):
             _warn_of_typos(table, free, console)
     return Features(X, names)
+
+
+def _constant(table: Table, names: tuple[str, ...]) -> set[str]:
+    """Columns that say nothing, unless they are all there is.
+
+    They would count as dimensions where the bandwidth is taken from the data.
+    """
+    if table.n_rows < 2 or not names:
+        return set()
+    X = table.matrix(names)
+    same = (X[0] == X).all(axis=0)
+    return set() if same.all() else {names[j] for j in np.flatnonzero(same).tolist()}
 
 
 def _warn_of_typos(table: FrameTable, free: list[str], console: Console) -> None:
@@ -162,6 +182,8 @@ def _not_numeric(table: Table, name: str, *, choose: bool) -> str:
     if isinstance(table, ArrayTable):
         return f"--columns takes columns of the matrix, by number; {name!r} is another array."
     kind = table.kind(name)
+    if kind == "empty":
+        return f"{table.path}: column {name!r} is empty. Fill it{leave}."
     if kind in ("date", "list"):
         return f"{table.path}: column {name!r} holds {kind}s. Turn them into numbers{leave}."
     row, cell, _ = table.not_a_number(name)
@@ -202,7 +224,9 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
     whole = [name for name, fine in zip(names, usable.all(axis=0), strict=True) if fine]
     remedy = "Fill the cells or delete the rows"
     if choose and 0 < len(whole) <= 12:
-        remedy += f", or use only the whole columns: --columns {','.join(whole)}"
+        remedy += f", or use only the whole columns: --columns {shlex.quote(','.join(whole))}"
+    if choose and len(whole) == len(names) - 1:
+        remedy += ", or, if the other holds known classes, say so with --labels-column"
     head = f"{table.place(first)}: some cells hold no usable number."
     raise InputError("\n".join([head, *parts, remedy + "."]))
 
@@ -213,12 +237,8 @@ def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console)
     for j in np.flatnonzero((np.diff(X, axis=0) == 1).all(axis=0)).tolist():
         console.warn(
             f"column {names[j]!r} only counts the rows, yet it is used as a feature. "
-            f"If it names them, say --id-column {_quoted(names[j])}."
+            f"If it names them, say --id-column {shlex.quote(names[j])}."
         )
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"' if " " in name else name
 
 
 def spread_note(X: NDArray[Any], names: tuple[str, ...]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,7 +53,7 @@ def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Itera
         if not path.parent.is_dir():
             raise InputError(
                 f"{option} {path}: the folder {path.parent} does not exist. "
-                f"Create it first: mkdir -p {path.parent}"
+                f"Create it first: mkdir -p {shlex.quote(str(path.parent))}"
             )
         for source in inputs:
             if path.exists() and source.exists() and path.samefile(source):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from linkshift._explaining import Evidence, Explains, Refit
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
-from linkshift.estimators._common import n_threads, refuse_links_as_y
+from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
@@ -120,7 +120,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     links_, link_report_ : Links, LinkReport
         The links, and which of them hold, with ``bandwidth="links"``.
     n_iter_ : int
-        Steps made by the start that made most.
+        Steps made by the start that made most; levels, with ``bandwidth="links"``.
     paths_ : list of ndarray of shape (steps + 1, n_features)
         Positions of each start, with ``keep_paths=True``.
     n_features_in_ : int
@@ -226,6 +226,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         links: Links | None = None,
+        partial_labels: ArrayLike | None = None,
     ) -> MeanShift:
         """Cluster the rows of X.
 
@@ -240,6 +241,8 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         links : Links, default=None
             What ``bandwidth="links"`` goes by. Otherwise mean shift has no use for links, and
             giving any raises.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes, -1 where unknown; they become links and join ``links``.
 
         Returns
         -------
@@ -247,7 +250,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         """
         refuse_links_as_y(y)
         by_links = self._by_links()
-        if links is not None and not by_links:
+        if (links is not None or partial_labels is not None) and not by_links:
             raise ValueError(
                 "MeanShift does not use links but to choose bandwidth='links'. Use "
                 "ConstrainedMeanShift, or settle links after clustering with "
@@ -256,12 +259,15 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
         weight = self._check_weight(sample_weight, data)
         self._check_combinations()
+        given = joined_links(links, partial_labels, data.shape[0], counted=True)
+        if by_links:
+            self._check_choice(given, weight)
         for earlier in ("paths_", "links_", "link_report_"):
             self.__dict__.pop(earlier, None)
-        self._route: _Route | None = None
         self._training = data  # for ``explain``
+        self._route: _Route | None = None
         if by_links:
-            return self._fit_by_links(data, weight, links)
+            return self._fit_by_links(data, given)
         profile = get_profile(self.kernel)
         self.bandwidth_ = self._bandwidth(data, profile, weight)
         cells: Cells | None = None
@@ -285,16 +291,17 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     def _by_links(self) -> bool:
         return isinstance(self.bandwidth, str)
 
-    def _fit_by_links(self, X: Array, weight: Array | None, links: Links | None) -> MeanShift:
-        """Take the level of the bandwidth path that the links support best."""
-        given = Links.coerce(links).check(X.shape[0])
-        if not len(given):
+    def _check_choice(self, links: Links, weight: Array | None) -> None:
+        if not len(links):
             raise ValueError(
                 "bandwidth='links' chooses by links, and there are none: give fit(X, links=...), "
                 "or leave bandwidth out."
             )
         if weight is not None:
             raise ValueError("bandwidth='links' takes no sample_weight; give a number.")
+
+    def _fit_by_links(self, X: Array, given: Links) -> MeanShift:
+        """Take the level of the bandwidth path that the links support best."""
         path = self._sweep(X, given, self.progress)
         level, profile = path.best(by="links"), get_profile(self.kernel)
         first, self.bandwidth_ = float(path.bandwidths[0]), float(path.bandwidths[level])
@@ -512,28 +519,28 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     def _predict(self, X: Array) -> Array:
         route: _Route | None = getattr(self, "_route", None)  # models of format 1 may lack it
         if route is not None:
-            return route.lift[self._basins(X, route.density, route.modes)]
+            return route.lift[self._basins(X, route.density, route.modes, 4 * self.max_iter)]
         if self._fit_X is not None:
             return self.labels_[nearest_neighbours(self._fit_X, 1, X)[1][:, 0]]
         if self._assignment() == "nearest":
             labels, _ = nearest_labels(X, self._modes)
         elif self._cell_labels is None:
-            labels = self._basins(X, self._density, self._modes)
+            labels = self._basins(X, self._density, self._modes, self.max_iter)
         else:  # rows in a cell of the training data go with the cell
             assert self._cells is not None
             cell = self._cells.find(X)
             labels = self._cell_labels[cell]
-            labels[cell < 0] = self._basins(X[cell < 0], self._density, self._modes)
+            labels[cell < 0] = self._basins(X[cell < 0], self._density, self._modes, self.max_iter)
         return self._without_orphans(X, labels)
 
-    def _basins(self, X: Array, density: Density, modes: Modes) -> Array:
+    def _basins(self, X: Array, density: Density, modes: Modes, max_iter: int) -> Array:
         """Label of the mode that each row climbs to."""
         if not X.shape[0]:
             return np.empty(0, dtype=np.int64)
         ascent = ascend(
             density,
             X.astype(modes.centers.dtype, copy=False),
-            max_iter=self.max_iter,
+            max_iter=max_iter,
             tol=self.tol,
             merge_radius=self.path_merge,
             n_threads=n_threads(self.n_jobs),
@@ -614,6 +621,8 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         sweep = cache(partial(self._sweep, self._training, self.links_, None))
 
         def choose(links: Links) -> Refit:
+            if not len(links):
+                raise ValueError("no links are left to choose a bandwidth by")
             path = sweep().under(links)
             level = path.best(by="links")
             chosen = float(path.bandwidths[level])

@@ -29,8 +29,9 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
     """A clusterer, and links that settle what it found (:func:`linkshift.refine`).
 
     Clusters with more must-links than cannot-links between them are merged; then every row takes
-    the label that its neighbours and its links agree on best. Certain must-links hold afterwards
-    unless they contradict each other. Cannot-links are weighed, and may stay broken.
+    the label that its neighbours and its links agree on best. Certain must-links hold afterwards,
+    unless they contradict each other or both rows are noise. Cannot-links are weighed, and may stay
+    broken.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
         Number of clusters.
     estimator_ : clusterer
         The fitted clusterer.
+    labels_before_ : ndarray of shape (n_samples,)
+        What the clusterer found.
     links_ : Links
         The links, those of partial labels included.
     link_report_ : LinkReport
@@ -131,6 +134,7 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
         chooses = isinstance(clusterer, MeanShift) and isinstance(clusterer.bandwidth, str)
         labels = clusterer.fit_predict(data, **({"links": given} if chooses else {}))
         self.estimator_ = clusterer
+        self.labels_before_: Array = np.asarray(labels)
         self.links_ = given
         self.labels_ = refine(
             data, labels, given, n_neighbors=self.n_neighbors, penalty=self.penalty
@@ -147,7 +151,7 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
         choose = known.refit if isinstance(inner, MeanShift) else None  # bandwidth="links"
 
         def refit(links: Links) -> Refit:
-            base = Refit(inner.labels_) if choose is None else choose(links)
+            base = Refit(self.labels_before_) if choose is None else choose(links)
             labels = refine(
                 self._fit_X, base.labels, links, n_neighbors=self.n_neighbors, penalty=self.penalty
             )
@@ -157,7 +161,7 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
             known,
             refit=refit,
             bending=None,
-            before_links=inner.labels_,
+            before_links=self.labels_before_,
             notes=tuple(f"Before links: {note}" for note in known.notes),
             others="after the clustering, where their rows are",
         )

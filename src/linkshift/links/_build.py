@@ -22,7 +22,7 @@ class RowPairs(NamedTuple):
 
 
 def class_codes(y: Any) -> IntArray:
-    """Give each class a number 0, 1, ...; -1 where the label is unknown (-1, None, NaN)."""
+    """Give each class a number 0, 1, ...; -1 where the label is unknown (-1, None, NaN, "")."""
     array = np.asarray(y) if hasattr(y, "__array__") else _as_labels(y)
     if array.ndim != 1:
         raise ValueError(f"y must be one label for each sample, got shape {array.shape}")
@@ -56,7 +56,7 @@ def _unknown(value: Any) -> bool:
         return True
     if isinstance(value, (int, float)):
         return value == -1 or value != value
-    return False
+    return isinstance(value, str) and not value.strip()
 
 
 def links_of_labels(y: Any, *, complete: bool = False) -> tuple[RowPairs, int]:

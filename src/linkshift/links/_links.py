@@ -109,7 +109,7 @@ class Links(PairSet):
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels; -1, None or NaN where unknown.
+            Labels; -1, None, NaN or blank text where unknown.
         complete : bool, default=False
             Link every two labelled samples instead, n (n - 1) / 2 pairs. They mean the same,
             but weigh more where links are counted: in :func:`linkshift.refine`, a chain has

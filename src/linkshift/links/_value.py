@@ -106,7 +106,7 @@ class PairSet:
         names = self._pairs.names
         if names is not None:
             raise ValueError(
-                f"{operation!r} needs row numbers, but these links are keyed by sample id, such "
+                f"{operation} needs row numbers, but these links are keyed by sample id, such "
                 f"as {names[0]!r}; call links.resolve(ids) with the ids in row order first"
             )
         return self._pairs
