@@ -296,3 +296,11 @@ def test_modes_are_drawn_in_the_units_of_the_data(run, here, groups, monkeypatch
     found = (drawn["modes"] - 50) / (1, 1000)
     found = found[np.lexsort(found.round().T)]
     assert np.allclose(found, [(0, 0), (5, 0), (0, 5)], atol=0.3)
+
+
+def test_the_first_run_says_that_it_compiles(run, data, monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    run("cluster", data)
+    assert "Compiling" not in run("cluster", data).stderr
+    monkeypatch.setattr("linkshift.__file__", str(tmp_path / "__init__.py"))
+    assert "Compiling first" in run("cluster", data).stderr

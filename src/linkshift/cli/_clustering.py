@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import linkshift
 from linkshift.cli import _cluster_output, _read, _tables, _write
 from linkshift.cli._console import Console, InputError, counted
 from linkshift.cli._link_files import named_conflict
@@ -184,6 +186,8 @@ def _fit(
     from linkshift.clustering import build, fit
     from linkshift.links import ConflictError, Links
 
+    if _never_ran():
+        console.say("Compiling first, which takes half a minute and only happens once ...")
     with console.warnings(), console.progress("Clustering") as progress:
         model = build(
             method,
@@ -202,6 +206,13 @@ def _fit(
         except ValueError as error:
             raise InputError(_refusal(request, method, model, error)) from error
     return model, time.perf_counter() - start
+
+
+def _never_ran() -> bool:
+    """Whether numba has compiled nothing yet for this installation, as far as can be seen."""
+    package = Path(linkshift.__file__).parent
+    elsewhere = "NUMBA_CACHE_DIR" in os.environ
+    return not elsewhere and next(package.rglob("*.nbi"), None) is None
 
 
 def _contradiction(request: Request, method: str, problem: Problem) -> str:
