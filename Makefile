@@ -22,10 +22,10 @@ demo: $(READY)  ## cluster a data set with and without links, print a table, dra
 	$(BIN)/python examples/demo.py
 
 test: $(READY)  ## the tests (without those marked slow)
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(READY)  ## every test
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(READY)  ## format, lint and types
 	$(BIN)/ruff format --check .

@@ -127,8 +127,8 @@ def test_no_class_is_empty_and_unknown_to_cluster(run):
     assert n_unknown == 20
     result = run("bandwidths", "c.csv", "--labels-column", "class", "--levels", 3, "--json")
     found = json.loads(result.stdout)["links"]
-    # A tree within each of five circles, and one link between each two of them.
-    assert (found["n_must"], found["n_cannot"]) == (50 - 5, 10)
+    # All pairs of ten rows within each of five circles, and between each two of them.
+    assert (found["n_must"], found["n_cannot"]) == (5 * 45, 10 * 100)
 
 
 def test_rows_of_a_file_are_drawn_by_the_seed(run, folder):
