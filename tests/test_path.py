@@ -302,7 +302,7 @@ def test_picture_of_something_else_is_refused():
         plot.bandwidth_path([1, 2])
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10**6))
 def test_under_other_links_is_the_path_of_these(seed):
     rng = np.random.default_rng(seed)

@@ -13,7 +13,7 @@ KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
 
 @pytest.fixture(scope="module")
 def moons():
-    X, y = make_moons(150, random_state=1)
+    X, y = make_moons(90, random_state=1)
     return X, y, Links.sample(y, 40, random_state=1)
 
 
@@ -35,12 +35,12 @@ def test_labels_and_bandwidth_are_those_of_the_path(moons, kernel, dtype):
     assert report.n_cannot - report.cannot_kept == path.violated_cannot[level]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(KERNELS))
 def test_training_rows_are_predicted_as_they_were_labelled(seed, kernel):
     rng = np.random.default_rng(seed)
-    y = rng.integers(3, size=60)
-    X = rng.normal(size=(60, 2)) + 3.0 * np.stack([y, y % 2], axis=1)
+    y = rng.integers(3, size=30)
+    X = rng.normal(size=(30, 2)) + 3.0 * np.stack([y, y % 2], axis=1)
     X[5] = X[6]  # equal rows
     links = Links.sample(y, 15, random_state=int(rng.integers(1000)))
     model = MeanShift(bandwidth="links", kernel=kernel).fit(X, links=links)

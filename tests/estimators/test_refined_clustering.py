@@ -91,8 +91,8 @@ def test_what_is_no_clusterer_is_refused(moons):
     [KMeans(5, random_state=0), MeanShift(), MeanShift(bandwidth="links", kernel="gaussian")],
 )
 def test_what_if_is_what_a_new_fit_says(clusterer):
-    X, y = make_moons(80, random_state=3)
-    links = Links.sample(y, 12, random_state=0)
+    X, y = make_moons(60, random_state=3)
+    links = Links.sample(y, 8, random_state=0)
     model = RefinedClustering(clusterer).fit(X, links=links)
     refit = model._evidence(0).refit
     changed = 0
