@@ -218,10 +218,10 @@ def cluster(
         X, tables = tables[0], None
     n_rows, n_columns = _shape(X if tables is None else tables[0])
     given = joined_links(Links.coerce(links), partial_labels, n_rows, counted=True)
-    unknown = sorted(params.keys() - {name for m in METHODS.values() for name in m.uses})
+    known = {name for m in METHODS.values() for name in m.uses}
+    unknown = sorted(params.keys() - known)
     if unknown:
-        known = {name for m in METHODS.values() for name in m.uses} | {"partial_labels", "links"}
-        close = get_close_matches(unknown[0], sorted(known), n=1)
+        close = get_close_matches(unknown[0], sorted(known | {"partial_labels", "links"}), n=1)
         meant = f" Did you mean {close[0]!r}?" if close else ""
         raise TypeError(
             f"cluster has no parameter {unknown[0]!r}.{meant} Those of one estimator alone are "

@@ -164,19 +164,11 @@ def _tell(
 
 def _command(request: Request, bandwidth: str) -> str:
     """Give the command that clusters the same data with a bandwidth."""
-    source = request.source
-    words = ["linkshift", "cluster", str(source.data), "--method", "mean-shift"]
-    for option, value in (
-        ("--links", source.links),
-        ("--columns", source.columns),
-        ("--id-column", source.id_column),
-        ("--labels-column", source.labels_column),
-        ("--scale", None if request.scale == "none" else request.scale),
-        ("--bandwidth", bandwidth),
-        ("--kernel", request.kernel),
-    ):
-        if value is not None:
-            words += [option, str(value)]
-    if source.header is not None:
-        words.append("--header" if source.header else "--no-header")
+    words = request.source.command(
+        ("method", "mean-shift"),
+        *request.source.options(),
+        ("scale", None if request.scale == "none" else request.scale),
+        ("bandwidth", bandwidth),
+        ("kernel", request.kernel),
+    )
     return shlex.join(words)

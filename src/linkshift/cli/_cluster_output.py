@@ -32,14 +32,13 @@ def write_files(request: Request, problem: Problem, result: Result, console: Con
     views = None if problem.views is None else tuple(problem.views)
     importances = getattr(result.model, "view_importances_", None)
     if request.plot is not None:
-        scaling = _drawn(request, problem, result)
-        centres = result.centres
+        shown, modes = _drawn(request, problem, result)
         _write.write_picture(
             request.plot,
-            scaling.apply(problem.X),
+            shown,
             result.labels,
             links=problem.links,
-            modes=None if centres is None else scaling.apply(centres),
+            modes=modes,
             title=request.source.data.name,
             view_names=views,
             view_importances=importances,
@@ -48,15 +47,19 @@ def write_files(request: Request, problem: Problem, result: Result, console: Con
         _write.write_text(request.report, _page(request, problem, result, console))
 
 
-def _drawn(request: Request, problem: Problem, result: Result) -> Scaling:
-    """Scale as for a picture: two columns as they are, more as the method saw them.
+def _drawn(
+    request: Request, problem: Problem, result: Result
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Rows and modes for a picture: two columns as they are, more as the method saw them.
 
     In their own units, one column or view would often be all there is to see.
     """
-    if problem.X.shape[1] <= 2:
-        return Scaling.of(problem.X, "none")
+    X, centres = problem.X, result.centres
+    if X.shape[1] <= 2:
+        return X, centres
     by_itself = result.method == "cms" and request.scale == "none"
-    return Scaling.of(problem.X, "minmax") if by_itself else result.scaling
+    scaling = Scaling.of(X, "minmax") if by_itself else result.scaling
+    return scaling.apply(X), None if centres is None else scaling.apply(centres)
 
 
 def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
@@ -79,12 +82,10 @@ def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]
 def _page(request: Request, problem: Problem, result: Result, console: Console) -> str:
     from linkshift.report import Report, render
 
-    scaling = _drawn(request, problem, result)
-    X, shown = result.scaling.apply(problem.X), scaling.apply(problem.X)
-    centres = result.centres
+    shown, modes = _drawn(request, problem, result)
     path, level = None, None
-    if problem.views is None and len(X) <= _PATH_ROWS:
-        path, level = _path(request, X, problem, result, console)
+    if problem.views is None and len(shown) <= _PATH_ROWS:
+        path, level = _path(request, problem, result, console)
     elif problem.views is None:
         console.say(
             f"The report leaves out the bandwidth path of more than {_PATH_ROWS:,} rows; "
@@ -111,7 +112,7 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
             parameters={"scale": request.scale, **params},
             path=path,
             level=level,
-            modes=None if centres is None else scaling.apply(centres),
+            modes=modes,
             view_importances=getattr(result.model, "view_importances_", None),
             view_names=views,
             seconds=round(result.seconds, 2),
@@ -124,7 +125,7 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
 
 
 def _path(
-    request: Request, X: NDArray[Any], problem: Problem, result: Result, console: Console
+    request: Request, problem: Problem, result: Result, console: Console
 ) -> tuple[Any, int | None]:
     """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
     from linkshift.path import bandwidth_path
@@ -134,7 +135,11 @@ def _path(
     kernel: Any = inner.kernel if plain else "gaussian"
     with console.warnings(), console.progress("Bandwidth path") as progress:
         path = bandwidth_path(
-            X, problem.links, kernel=kernel, n_jobs=request.threads, progress=progress
+            result.scaling.apply(problem.X),
+            problem.links,
+            kernel=kernel,
+            n_jobs=request.threads,
+            progress=progress,
         )
     if not plain or np.ndim(result.bandwidth):
         return path, None
@@ -147,14 +152,9 @@ def _path(
 
 def command(request: Request) -> list[str]:
     """Give the words of a command that does the same."""
-    source, options = request.source, request.options
-    data = str(source.data)  # ./-a.csv as well has become -a.csv, which looks like an option
-    words = ["linkshift", "cluster", f"./{data}" if data.startswith("-") else data]
-    for name, value in (
-        ("links", source.links),
-        ("columns", source.columns),
-        ("id-column", source.id_column),
-        ("labels-column", source.labels_column),
+    options = request.options
+    return request.source.command(
+        *request.source.options(),
         ("scale", None if request.scale == "none" else request.scale),
         ("method", request.method),
         ("bandwidth", options.bandwidth),
@@ -169,12 +169,7 @@ def command(request: Request) -> list[str]:
         ("plot", request.plot),
         ("report", request.report),
         ("save", request.save),
-    ):
-        if value is not None:
-            words += [f"--{name}", str(value)]
-    if source.header is not None:
-        words.append("--header" if source.header else "--no-header")
-    return words
+    )
 
 
 def print_data(request: Request, problem: Problem, result: Result) -> None:

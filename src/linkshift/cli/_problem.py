@@ -31,6 +31,26 @@ class Source:
         """Files that are read, and must not be written over."""
         return [path for path in (self.data, self.links) if path is not None]
 
+    def command(self, *options: tuple[str, Any]) -> list[str]:
+        """Give the words of a `linkshift cluster` of the same data, with options by name."""
+        data = str(self.data)  # ./-a.csv as well has become -a.csv, which looks like an option
+        words = ["linkshift", "cluster", f"./{data}" if data.startswith("-") else data]
+        for name, value in options:
+            if value is not None:
+                words += [f"--{name}", str(value)]
+        if self.header is not None:
+            words.append("--header" if self.header else "--no-header")
+        return words
+
+    def options(self) -> list[tuple[str, Any]]:
+        """Give what `command` takes to say where links, columns, ids and labels are."""
+        return [
+            ("links", self.links),
+            ("columns", self.columns),
+            ("id-column", self.id_column),
+            ("labels-column", self.labels_column),
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
