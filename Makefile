@@ -27,10 +27,11 @@ test: $(READY)  ## the tests (without those marked slow)
 test-all: $(READY)  ## every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-check: $(READY)  ## format, lint and types
+check: $(READY)  ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(READY)  ## put the code into the project's format
 	$(BIN)/ruff format .

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Array
-from linkshift.shift.density import Density, threads
+from linkshift._core.threads import threads
+from linkshift.shift.density import Density
 
 # Without -fno-trapping-math gcc keeps selects as branches and does not vectorise.
 FLAGS = (

@@ -9,8 +9,9 @@ import numpy as np
 
 from benchmarks.harness import Array, Options, Row, interleave
 from benchmarks.speed.step import dense_case, exact_means
+from linkshift._core.threads import threads
 from linkshift.shift import density as shift_density
-from linkshift.shift.density import Density, mean_step, threads
+from linkshift.shift.density import Density, mean_step
 
 TITLE = (
     "loop against matrix products by number of columns, ns per pair: 1 thread (processor time), "

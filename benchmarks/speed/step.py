@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import Array, Cell, Options, Row, interleave
 from benchmarks.speed.c_step import c_means, compiled
+from linkshift._core.threads import threads
 from linkshift.profiles import Profile
-from linkshift.shift.density import Density, build_density, mean_step, threads
+from linkshift.shift.density import Density, build_density, mean_step
 
 TITLE = (
     "one dense Gaussian step, float32, ns per (start, point) pair: "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkshift._core.labels import is_noise
 from linkshift.metrics import link_satisfaction
 
 if TYPE_CHECKING:
@@ -189,21 +190,16 @@ def point_area(n: int) -> float:
     return float(np.clip(9000.0 / n, 3.0, 42.0))
 
 
-def _is_noise(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
-    # Clusters may have names, and a name is never noise.
-    return labels == -1 if labels.dtype.kind in "iuf" else np.zeros(len(labels), dtype=bool)
-
-
 def colours_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
     """RGB of each label; noise is grey."""
     from matplotlib.colors import to_rgb
 
     names, position = np.unique(labels, return_inverse=True)
-    is_noise = _is_noise(names)
-    order = np.cumsum(~is_noise) - 1
+    noisy = is_noise(names)
+    order = np.cumsum(~noisy) - 1
     table = [
         to_rgb(NOISE_GREY if noise else PALETTE[i % len(PALETTE)])
-        for noise, i in zip(is_noise, order, strict=True)
+        for noise, i in zip(noisy, order, strict=True)
     ]
     return np.array(table).reshape(-1, 3)[position]
 
@@ -217,13 +213,13 @@ def scatter(
     alpha: float = 0.9,
 ) -> None:
     colours = colours_of(labels)
-    is_noise = _is_noise(labels)
+    noisy = is_noise(labels)
     # Above this, a vector file would hold every point: heavy to open, no clearer.
     rasterized = len(flat) > 10_000
-    if is_noise.any():
+    if noisy.any():
         ax.scatter(
-            flat[is_noise][:, 0],
-            flat[is_noise][:, 1],
+            flat[noisy][:, 0],
+            flat[noisy][:, 1],
             s=0.6 * area,
             c=NOISE_GREY,
             marker="x",
@@ -235,7 +231,7 @@ def scatter(
         )
     # In a mixed order: drawn one after the other, the last cluster would cover the others.
     mixed = np.argsort(spread(len(flat)), kind="stable")
-    mixed = mixed[~is_noise[mixed]]
+    mixed = mixed[~noisy[mixed]]
     ax.scatter(
         flat[mixed][:, 0],
         flat[mixed][:, 1],
@@ -395,7 +391,7 @@ def draw_legend(
         ]
     else:
         rows = [dot(PALETTE[0], f"{len(found)} clusters")]
-    if n_noise := int(_is_noise(labels).sum()):
+    if n_noise := int(is_noise(labels).sum()):
         rows.append(dot(NOISE_GREY, f"noise ({n_noise})", marker="x", side=5))
     if n_modes:
         rows.append(dot(INK, f"{n_modes} mode" + ("s" if n_modes > 1 else ""), "*", 9))

@@ -15,10 +15,10 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from linkshift._core.arrays import Array
 from linkshift._link_shares import Bending, MustGraph, group_pairs, weight_taken
 from linkshift.explanation import (
     LEAST_SHARE,
@@ -36,7 +36,6 @@ from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["CHANCE", "Evidence", "Explains", "Refit", "where_it_goes"]
 
-Array = NDArray[Any]
 
 #: What an estimator notes of fits that it cannot repeat.
 CHANCE = (

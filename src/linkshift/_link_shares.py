@@ -21,18 +21,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from linkshift._core.arrays import Array
 from linkshift.links import Links
 from linkshift.links._closure import components
 from linkshift.refinement import certain_links
 from linkshift.shift.constrained import History, LinkKernel
-
-Array = NDArray[Any]
 
 _CELLS = 1 << 22  # pairs times centres at a time
 

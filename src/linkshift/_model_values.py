@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 import linkshift
+from linkshift._core.arrays import Array
 from linkshift.estimators import (
     ConstrainedMeanShift,
     GroupFeatureClustering,
@@ -49,7 +49,6 @@ from linkshift.spaces.kernel import Kernel, KernelSpace
 
 __all__ = ["ARRAY_KINDS", "DEEPEST", "ESTIMATORS", "Decoder", "Encoder", "Refused"]
 
-Array = NDArray[Any]
 Fields = dict[str, Any]
 
 ARRAY_KINDS = "biufcU"

@@ -6,13 +6,14 @@ count a row with sample weight 2 as two rows on the same spot.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
 from sklearn.utils import check_array
 
+from linkshift._core.arrays import Array
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.neighbours import block_order, nearest_neighbours
 
@@ -26,7 +27,6 @@ __all__ = [
     "pair_range",
 ]
 
-Array = NDArray[Any]
 
 _FLOATS = [np.float64, np.float32]
 _MOST_QUERIES = 2000

@@ -5,11 +5,14 @@ Nothing heavy is imported at the top: the command line reads the table of method
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from linkshift._core.arrays import Progress
+from linkshift._core.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +30,6 @@ _MANY_COLUMNS = 10  # from so many on, one bandwidth for all rows rarely finds t
 _KERNEL_ROWS = 1_000  # kernel mean shift takes seconds up to here, then minutes
 
 MethodName = Literal["auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
-Progress = Callable[[int, int], None]
 
 
 class Method(NamedTuple):
@@ -425,10 +427,10 @@ def choose(
     for name in ("bandwidth", "kernel", "n_neighbors", "space"):
         if name in given:
             return Choice("mean-shift", f"the method that {name} is for", {})
-    what = "known labels" if labelled else _counted(len(links), "link")
+    what = "known labels" if labelled else counted(len(links), "link")
     torn = bool(len(links)) and bool(links.conflicts())
     if len(links.cannot) and len(links) >= _MANY_LINKS and not torn:
-        cannot = what if labelled else _counted(len(links.cannot), "cannot-link")
+        cannot = what if labelled else counted(len(links.cannot), "cannot-link")
         hold = "holds" if cannot == "1 cannot-link" else "hold"
         return Choice("cms", f"{cannot} {hold} clusters apart while the bandwidth grows", {})
     why = "no links to go by"
@@ -457,7 +459,7 @@ def told(model: Any) -> str:
         before = told(model.estimator_)[:-1]
         found = len(set(model.labels_before_.tolist()) - {-1})
         return (
-            f"{before}; then refine with {_counted(many, 'link')} "
+            f"{before}; then refine with {counted(many, 'link')} "
             f"({found} clusters before, {model.n_clusters_} after)."
         )
     if name == "MeanShift":
@@ -466,27 +468,27 @@ def told(model: Any) -> str:
         low, high = float(model.bandwidth_[0]), float(model.bandwidth_[-1])
         grown = f"growing from {low:.4g} to {high:.4g}" if low < high else f"{low:.4g}"
         scaled = ", columns scaled to [0, 1]" if model.scale_features else ""
-        return f"Constrained mean shift with {_counted(many, 'link')}{scaled}, bandwidth {grown}."
+        return f"Constrained mean shift with {counted(many, 'link')}{scaled}, bandwidth {grown}."
     if name == "KernelMeanShift":
         how = {"project": "projected by", "learn": "learned from"}[model.use_links]
-        by = f" {how} {_counted(many, 'link')}" if many else ""
+        by = f" {how} {counted(many, 'link')}" if many else ""
         return (
             f"Kernel mean shift, Gaussian kernel of width {model.sigma_:.4g}, {model.n_neighbors} "
-            f"neighbours, {_counted(model.rank_, 'dimension')}{by}."
+            f"neighbours, {counted(model.rank_, 'dimension')}{by}."
         )
     if name == "MetricMeanShift":
         return (
-            f"Mean shift under a metric learned from {_counted(many, 'link')}, "
-            f"{_counted(len(model.metric_.components_), 'dimension')}, {model.n_neighbors} "
+            f"Mean shift under a metric learned from {counted(many, 'link')}, "
+            f"{counted(len(model.metric_.components_), 'dimension')}, {model.n_neighbors} "
             "neighbours."
         )
     if name == "GroupFeatureClustering":
         low, high = model.size_bounds_
-        by = f", {_counted(many, 'link')}" if many else ""
+        by = f", {counted(many, 'link')}" if many else ""
         return (
-            f"Group-dependent features: {_counted(len(model.view_names_), 'view')}, "
+            f"Group-dependent features: {counted(len(model.view_names_), 'view')}, "
             f"{model.n_clusters} clusters of {low:,} to {high:,} rows, "
-            f"{_counted(model.n_init, 'start')}{by}."
+            f"{counted(model.n_init, 'start')}{by}."
         )
     return f"{name}."
 
@@ -504,7 +506,3 @@ def _bandwidth(model: Any) -> str:
     chosen = {"links": " (chosen by links)", None: " (from the data)"}
     is_name = model.bandwidth is None or isinstance(model.bandwidth, str)
     return f"bandwidth {h:.4g}{chosen[model.bandwidth] if is_name else ''}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

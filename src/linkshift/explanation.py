@@ -20,11 +20,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from numpy.typing import NDArray
+from linkshift._core.arrays import Array
+from linkshift._core.text import counted
 
 __all__ = ["Counterfactual", "Explanation", "LinkRole"]
 
-Array = NDArray[Any]
 Kind = Literal["must", "cannot"]
 Pair = tuple[int, int]
 Acts = Literal["own", "component", "density", "mode"]
@@ -228,7 +228,7 @@ class Explanation:
         rows = [self.name(row) for row in self.path_rows]
         noun = "row" if len(rows) == 1 else "rows"
         where = "" if self.space == "input" else f" in the {self.space}'s space"
-        text = f"Path: {_count(steps, 'step')}{where}, past {noun} {', '.join(_shortened(rows))}."
+        text = f"Path: {counted(steps, 'step')}{where}, past {noun} {', '.join(_shortened(rows))}."
         assert self.mode is not None
         assert self.mode_row is not None
         at = ""
@@ -321,10 +321,6 @@ def _plain(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _others(size: int) -> str:
     return f"{size - 1:,} other" + ("" if size == 2 else "s")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _shortened(names: list[str]) -> list[str]:

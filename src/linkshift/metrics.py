@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from linkshift._core.labels import count_clusters, is_noise
+
 if TYPE_CHECKING:
     from linkshift.links import Links
 
@@ -71,7 +73,7 @@ def clustering_accuracy(
         raise ValueError(f"y_true has {len(true)} labels, y_pred has {len(pred)}")
     if len(true) == 0:
         raise ValueError("y_true and y_pred are empty: there is nothing to score")
-    true_noise, pred_noise = _is_noise(true, noise), _is_noise(pred, noise)
+    true_noise, pred_noise = is_noise(true, noise), is_noise(pred, noise)
     placed = ~true_noise & ~pred_noise
     right = int(np.sum(true_noise & pred_noise))
     if placed.any():
@@ -97,7 +99,7 @@ def n_clusters(labels: ArrayLike) -> int:
     2
     """
     values = _labels(labels, "labels")
-    return len(np.unique(values[~_is_noise(values, NOISE)]))
+    return count_clusters(values)
 
 
 def name_clusters(clusters: ArrayLike, partial_labels: ArrayLike) -> NDArray[np.int64]:
@@ -131,7 +133,7 @@ def name_clusters(clusters: ArrayLike, partial_labels: ArrayLike) -> NDArray[np.
             "np.unique(names, return_inverse=True) turns names into numbers."
         )
     named = np.full(len(found), -1, dtype=np.int64)
-    voters = (known != -1) & ~_is_noise(found, NOISE)
+    voters = (known != -1) & ~is_noise(found, NOISE)
     if voters.any():
         classes, clusters_seen = np.unique(known[voters]), np.unique(found[voters])
         winner = classes[_contingency(known[voters], found[voters]).argmax(axis=0)]
@@ -321,7 +323,7 @@ def _together(
             f"(rows 0 to {len(labels) - 1})"
         )
     first, second = labels[pairs[:, 0]], labels[pairs[:, 1]]
-    return (first == second) & ~_is_noise(first, NOISE)
+    return (first == second) & ~is_noise(first, NOISE)
 
 
 def _labels(labels: ArrayLike, name: str) -> NDArray[np.generic]:
@@ -329,13 +331,6 @@ def _labels(labels: ArrayLike, name: str) -> NDArray[np.generic]:
     if values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {values.shape}")
     return values
-
-
-def _is_noise(labels: NDArray[np.generic], noise: int | None) -> NDArray[np.bool_]:
-    # Names of classes (strings) have no noise; comparing them with a number would be an error.
-    if noise is None or labels.dtype.kind not in "iuf":
-        return np.zeros(labels.shape, dtype=bool)
-    return labels == noise
 
 
 def _contingency(true: NDArray[np.generic], pred: NDArray[np.generic]) -> NDArray[np.int64]:

@@ -64,17 +64,16 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 import sklearn
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import linkshift
-from linkshift._files import replacing
+from linkshift._core.arrays import Array
+from linkshift._core.files import replacing
 from linkshift._model_values import ARRAY_KINDS, DEEPEST, ESTIMATORS, Decoder, Encoder, Refused
 
 __all__ = ["about", "load", "save"]
 
-Array = NDArray[Any]
 Found = TypeVar("Found")
 
 _FORMAT = "linkshift model"

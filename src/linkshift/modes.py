@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from sklearn.metrics import pairwise_distances_argmin_min
 
+from linkshift._core.arrays import Array
+from linkshift._core.disjoint import DisjointSets, roots
 from linkshift.profiles import Profile
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "nearest_labels",
 ]
 
-Array = NDArray[Any]
 
 _AT_A_TIME = 1 << 12  # pairs of centres; looked up together
 
@@ -148,40 +147,33 @@ def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Ar
         Group of each centre, from 0 without gaps.
     """
     n = centres.shape[0]
-    parent = np.arange(n)
+    sets = DisjointSets(n)
     foes: list[set[int]] = [set() for _ in range(n)]
     for a, b in [] if apart is None else apart.tolist():
         if a != b:
             foes[a].add(b)
             foes[b].add(a)
 
-    def find(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return int(i)
-
     pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
     length = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))]
     for first in range(0, len(pairs), _AT_A_TIME):
         # Most pairs are of groups that have long met, or that an earlier pair has asked about.
-        while not np.array_equal(parent, parent[parent]):
-            parent[:] = parent[parent]
-        roots = parent[pairs[first : first + _AT_A_TIME]]
-        roots = roots[roots[:, 0] != roots[:, 1]]
-        low, high = np.sort(roots, axis=1).T
+        root = roots(np.array(sets.parent))
+        ends = root[pairs[first : first + _AT_A_TIME]]
+        ends = ends[ends[:, 0] != ends[:, 1]]
+        low, high = np.sort(ends, axis=1).T
         _, fresh = np.unique(low * n + high, return_index=True)
-        for i, j in roots[np.sort(fresh)].tolist():
-            a, b = find(i), find(j)
+        for i, j in ends[np.sort(fresh)].tolist():
+            a, b = sets.find(i), sets.find(j)
             if a == b or b in foes[a]:
                 continue
             if len(foes[a]) < len(foes[b]):
                 a, b = b, a
-            parent[b] = a
+            sets.parent[b] = a
             for foe in foes[b]:
                 foes[foe].discard(b)
                 foes[foe].add(a)
             foes[a] |= foes[b]
             foes[b] = set()
-    return np.unique([find(i) for i in range(n)], return_inverse=True)[1]
+    return np.unique(roots(np.array(sets.parent)), return_inverse=True)[1]

@@ -6,7 +6,6 @@ The levels of a path are nested: clusters merge as the bandwidth grows, and neve
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -17,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from linkshift._core.arrays import Array, Progress
+from linkshift._core.threads import n_threads
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import basin_labels, merge_ends, merging_share
@@ -27,9 +28,7 @@ from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["BandwidthPath", "Criterion", "bandwidth_path"]
 
-Array = NDArray[Any]
 Criterion = Literal["links", "stability"]
-Progress = Callable[[int, int], None]
 
 _LEVELS = 20
 _TRIAL = 2.0**0.25
@@ -278,9 +277,6 @@ def bandwidth_path(
     >>> float(path.bandwidths[level]), path.labels(level)
     (2.0, array([1, 1, 0, 0, 2]))
     """
-    # Estimators will call this function: importing their room above would be a circle.
-    from linkshift.estimators._common import n_threads
-
     data: Array = check_array(X, dtype=[np.float64, np.float32])
     given = Links.coerce(links).check(data.shape[0])
     profile = get_profile(kernel)

@@ -18,7 +18,7 @@ answer then costs one pair, and is not passed on along the chains.
 from __future__ import annotations
 
 import heapq
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array, check_consistent_length
 
+from linkshift._core.arrays import Array, offsets
+from linkshift._core.disjoint import roots
+from linkshift._core.jit import jit
+from linkshift._core.labels import dense, majority
 from linkshift.links import Closure, Links
-from linkshift.shift._jit import jit
 from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = [
@@ -42,7 +45,6 @@ __all__ = [
     "settle",
 ]
 
-Array = NDArray[Any]
 
 _DRAW = 1e-9  # confidences that should cancel may leave this much
 _LOCAL = 8.0  # in one dense region even the 20th neighbour is rarely farther, in second nearests
@@ -108,7 +110,7 @@ def refine(
             f"of {current.dtype}."
         )
     if not len(links) or (current < 0).all():
-        return _dense(current)
+        return dense(current)
     merged = merge_by_votes(current, links)
     neighbours = nearest_rows(data, n_neighbors)
     return settle(merged, links, neighbours, penalty=penalty, max_sweeps=max_sweeps)
@@ -196,7 +198,7 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
     cluster would have between them if links fell anywhere in it. Noise has no vote. Returns
     labels from 0 without gaps.
     """
-    labels = _dense(labels)
+    labels = dense(labels)
     votes = _votes(labels, links)
     into = np.arange(int(labels.max(initial=-1)) + 1)
     inside = _must_inside(labels, links) if not len(links.cannot) else np.zeros(len(into))
@@ -224,22 +226,21 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
             votes[a][other] = votes[other][a] = vote + votes[a].get(other, 0.0)
             if net(a, other) > _DRAW:
                 heapq.heappush(heap, (-net(a, other), min(a, other), max(a, other)))
-    while not np.array_equal(into, into[into]):
-        into = into[into]
     if not into.size:
         return labels
-    return _dense(np.where(labels >= 0, into[labels], -1))
+    return dense(np.where(labels >= 0, roots(into)[labels], -1))
 
 
 def _must_inside(labels: Array, links: Links) -> Array:
     """Confidence of the must-links inside each cluster."""
     ends = labels[links.must]
     inner = (ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0)
-    return np.bincount(
+    count = np.bincount(
         ends[inner, 0],
         weights=links.must_confidence[inner],
         minlength=int(labels.max(initial=-1)) + 1,
     )
+    return count.astype(np.float64)  # of no links at all, NumPy counts in whole numbers
 
 
 def _votes(labels: Array, links: Links) -> dict[int, dict[int, float]]:
@@ -315,7 +316,7 @@ def settle(
         _FLOOR,
         max_sweeps,
     )
-    return _dense(out)
+    return dense(out)
 
 
 def _units(labels: Array, links: Links) -> _Units:
@@ -339,16 +340,11 @@ def _units(labels: Array, links: Links) -> _Units:
     return _Units(
         unit=unit.astype(np.int64),
         member=np.argsort(unit, kind="stable"),
-        start=_offsets(unit, n_units),
+        start=offsets(unit, n_units),
         edge=other[order].astype(np.int64),
         weight=weight[order],
-        edge_start=_offsets(one, n_units),
+        edge_start=offsets(one, n_units),
     )
-
-
-def _offsets(group: Array, n_groups: int) -> Array:
-    counts = np.bincount(group, minlength=n_groups)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 @jit
@@ -439,7 +435,7 @@ def absorb_dust(labels: Array, neighbours: Array, min_size: int) -> Array:
     A row takes the label that most of its neighbours outside dust have. Rows whose neighbours
     are all dust wait for the next round; what no round reaches stays as it is.
     """
-    labels = _dense(labels)
+    labels = dense(labels)
     sizes = np.bincount(labels[labels >= 0])
     if not sizes.size:
         return labels
@@ -450,17 +446,12 @@ def absorb_dust(labels: Array, neighbours: Array, min_size: int) -> Array:
         rows = np.flatnonzero(dust)
         near = neighbours[rows]
         around = np.where((near < 0) | dust[near], -1, labels[near])
-        vote = np.array([_majority(row[row >= 0]) for row in around])
+        vote = np.array([majority(row[row >= 0]) for row in around])
         if (vote < 0).all():
             break
         labels[rows[vote >= 0]] = vote[vote >= 0]
         dust[rows[vote >= 0]] = False
-    return _dense(labels)
-
-
-def _majority(labels: Array) -> int:
-    """Return the most frequent label, the smallest of equals; -1 for none."""
-    return int(np.bincount(labels).argmax()) if labels.size else -1
+    return dense(labels)
 
 
 def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
@@ -484,14 +475,14 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     ndarray of shape (n,)
         Labels from 0 without gaps, with no link violated.
     """
-    labels = _dense(labels).copy()
+    labels = dense(labels).copy()
     foes: dict[int, list[int]] = {}
     for a, b in closure.component_cannot.tolist():
         foes.setdefault(a, []).append(b)
         foes.setdefault(b, []).append(a)
     linked = sorted(set(np.flatnonzero(closure.sizes > 1).tolist()) | set(foes))
     rows = {c: closure.members(c) for c in linked}
-    label = {c: _majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
+    label = {c: majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
     n_labels = int(labels.max(initial=-1)) + 1
     quarrels = {
         c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ())) for c in linked
@@ -510,13 +501,4 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
         fixed[c] = label[c]
     for c in linked:
         labels[rows[c]] = label[c]
-    return _dense(labels)
-
-
-def _dense(labels: Array) -> Array:
-    """Labels from 0 without gaps, in the order they had; negative ones become -1."""
-    labels = np.asarray(labels)
-    out = np.full(labels.shape[0], -1, dtype=np.int64)
-    clustered = labels >= 0
-    out[clustered] = np.unique(labels[clustered], return_inverse=True)[1]
-    return out
+    return dense(labels)

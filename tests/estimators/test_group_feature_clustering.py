@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from linkshift import Links
-from linkshift._numbering import first_come
+from linkshift._core.labels import first_come
 from linkshift.datasets import available, load
 from linkshift.estimators import group_feature_clustering as module
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering

@@ -16,8 +16,9 @@ from tests.reference.problems import (
     tolerance,
 )
 
+from linkshift._core.threads import threads
 from linkshift.profiles import Profile
-from linkshift.shift.density import build_density, log_density, mean_step, threads
+from linkshift.shift.density import build_density, log_density, mean_step
 
 DTYPES = [np.float32, np.float64]
 every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.reference import mean_shift as twin
 from tests.reference.problems import PROFILES, make_problem, problems
 
+from linkshift._core.arrays import _multipliers, first_of_equal_rows
 from linkshift.profiles import Profile
 from linkshift.shift.density import build_density
-from linkshift.shift.engine import _multipliers, ascend, blur, first_of_equal_rows
+from linkshift.shift.engine import ascend, blur
 
 DTYPES = [np.float32, np.float64]
 every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
+from linkshift._core.jit import jit
 from linkshift.shift import _loops
-from linkshift.shift._jit import jit
 from linkshift.shift._loops import BLOCK, LANES
 
 DTYPES = [np.float32, np.float64]

@@ -7,19 +7,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._core.arrays import Array
 from linkshift.baselines._initial import neighbourhood_centres
 from linkshift.baselines._link_graph import LinkGraph, link_graph
 from linkshift.estimators._common import joined_links, refuse_links_as_y
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
-
-Array = NDArray[Any]
 
 
 class Run(NamedTuple):

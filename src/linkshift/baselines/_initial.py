@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import kmeans_plusplus
 
+from linkshift._core.arrays import Array
 from linkshift.links import Links
-
-Array = NDArray[Any]
 
 
 def neighbourhood_centres(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array
 from linkshift.links import Links
-
-Array = NDArray[Any]
 
 
 class LinkGraph(NamedTuple):

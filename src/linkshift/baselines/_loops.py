@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift.shift._jit import jit, jit_inline
+from linkshift._core.jit import jit, jit_inline
 
 
 class Tallies(NamedTuple):

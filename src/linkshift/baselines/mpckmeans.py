@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
+from linkshift._core.arrays import Array
 from linkshift.baselines._estimator import LinkedKMeans, Run, means
 from linkshift.baselines._link_graph import LinkGraph
 from linkshift.baselines._loops import (
@@ -21,7 +22,6 @@ from linkshift.baselines._loops import (
 
 __all__ = ["MPCKMeans"]
 
-Array = NDArray[Any]
 
 _LEAST_VARIANCE = 1e-3  # of a cluster, as a share of the data's: keeps metrics finite
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkshift._core.arrays import Array
 from linkshift.baselines._estimator import LinkedKMeans, Run, means
 from linkshift.baselines._link_graph import LinkGraph
 from linkshift.baselines._loops import pck_objective, pck_sweep
 
 __all__ = ["PCKMeans"]
-
-Array = NDArray[Any]
 
 
 class PCKMeans(LinkedKMeans):

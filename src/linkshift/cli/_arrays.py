@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift.cli._console import InputError, listed
-from linkshift.links._text import short
+from linkshift._core.text import listed, short
+from linkshift.cli._console import InputError
 
 _MOST_INFLATED = 1032  # times: what deflate can make of a byte at most
 

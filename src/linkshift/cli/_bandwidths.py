@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted, listed
 from linkshift.cli import _read, _tables, _write
-from linkshift.cli._console import Console, InputError, counted, listed
+from linkshift.cli._console import Console, InputError
 from linkshift.cli._problem import Problem, Source, count_conflicts, read_problem
 from linkshift.cli._scale import Scaling
 

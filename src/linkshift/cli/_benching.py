@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted
 from linkshift.cli import _tables, _write
-from linkshift.cli._console import Console, InputError, counted
+from linkshift.cli._console import Console, InputError
 from linkshift.cli._problem import Source, read_problem
 from linkshift.cli._scale import Scaling
 from linkshift.links import Links
@@ -343,7 +344,7 @@ def _shown(row: Timed) -> tuple[str, ...]:
 def _report(request: Request, timed: list[Timed], limit: float) -> dict[str, Any]:
     import joblib
 
-    from linkshift.estimators._common import n_threads
+    from linkshift._core.threads import n_threads
 
     return {
         "data": _MADE if request.data is None else str(request.data),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted, listed
 from linkshift.cli import _tables, _write
-from linkshift.cli._console import Console, counted, listed, shown_sizes
+from linkshift.cli._console import Console, shown_sizes
 from linkshift.cli._methods import METHODS, uses
 from linkshift.cli._problem import Problem
 from linkshift.cli._scale import Scaling

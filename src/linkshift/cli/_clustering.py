@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import linkshift
+from linkshift._core.text import counted
 from linkshift.cli import _cluster_output, _read, _tables, _write
-from linkshift.cli._console import Console, InputError, counted
+from linkshift.cli._console import Console, InputError
 from linkshift.cli._link_files import named_conflict
 from linkshift.cli._methods import (
     AUTO,

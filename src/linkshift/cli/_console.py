@@ -13,7 +13,8 @@ from typing import Any
 
 import typer
 
-Progress = Callable[[int, int], None]
+from linkshift._core.arrays import Progress
+from linkshift._core.text import counted
 
 
 class InputError(Exception):
@@ -133,19 +134,6 @@ def hint(word: str, known: Iterable[str]) -> str:
     names = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), names, n=1)
     return f" Did you mean {names[close[0]]!r}?" if close else ""
-
-
-def listed(items: Iterable[object], most: int = 8) -> str:
-    """Join with commas, and shorten a long list in its middle."""
-    texts = [str(item) for item in items]
-    if len(texts) > most:
-        texts = [*texts[: most - 1], "...", texts[-1]]
-    return ", ".join(texts)
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Give ``1 row``, ``2,000 rows``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def shown_rows(rows: Sequence[int], most: int = 5) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted, is_number, listed
 from linkshift.cli import _tables, _write
-from linkshift.cli._console import Console, InputError, counted, hint, listed
+from linkshift.cli._console import Console, InputError, hint
 from linkshift.datasets import MADE, REGISTRY, Dataset, available, load, make, paths
-from linkshift.links._text import is_number
 
 LINK_SUFFIXES = (".csv", ".json")
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift.cli._console import InputError, listed
-from linkshift.links._text import check_text, is_number, short
+from linkshift._core.text import check_text, is_number, listed, short
+from linkshift.cli._console import InputError
 
 _SEPARATOR = {".csv": ",", ".tsv": "\t"}
 

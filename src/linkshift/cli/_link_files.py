@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from linkshift.cli._console import Console, InputError, counted
+from linkshift._core.text import counted, short
+from linkshift.cli._console import Console, InputError
 from linkshift.cli._read import check_readable
 from linkshift.links import Conflict, Links, PairError, RowRangeError, _files
-from linkshift.links._text import short
 
 # The library's messages end with advice for Python users; the command line has its own.
 _PYTHON_ADVICE = (

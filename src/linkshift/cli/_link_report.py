@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linkshift.cli._console import counted
+from linkshift._core.text import counted
 from linkshift.cli._link_files import LinkFile, named_conflict, with_ids
 from linkshift.links import Conflicts, ImpliedLink, Links, Redundant, Summary
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from linkshift.cli._console import InputError, counted
+from linkshift._core.text import counted
+from linkshift.cli._console import InputError
 from linkshift.clustering import METHODS, Method
 
 if TYPE_CHECKING:

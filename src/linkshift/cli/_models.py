@@ -11,8 +11,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted, listed
 from linkshift.cli import _read
-from linkshift.cli._console import Console, InputError, counted, listed
+from linkshift.cli._console import Console, InputError
 from linkshift.cli._scale import Scaling
 
 # What is read of all that `linkshift cluster --save` tells of a model.

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift.cli._console import InputError, counted
+from linkshift._core.arrays import Array
+from linkshift._core.text import counted
+from linkshift.cli._console import InputError
 from linkshift.cli._read import check_readable
 from linkshift.cli._write import replacing
 
@@ -19,7 +21,6 @@ STROKE_SUFFIXES = (".png", ".tif", ".tiff", ".bmp", ".npy")  # formats that keep
 LABEL_SUFFIXES = (".png", ".npy")
 OVERLAY_SUFFIXES = (".png",)
 
-Array = NDArray[Any]
 
 _TIFF_AXES = ("YX", "YXS", "SYX")  # of one page: rows, columns, samples
 _COLOUR = (1.0, 0.0, 1.0)  # magenta: rare in nature

@@ -9,8 +9,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted, listed
 from linkshift.cli import _link_files, _read, _views
-from linkshift.cli._console import Console, InputError, counted, listed
+from linkshift.cli._console import Console, InputError
 from linkshift.estimators._common import joined_links
 from linkshift.links import Links
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted, listed, short
 from linkshift.cli._arrays import ArrayTable, read_array
-from linkshift.cli._console import Console, InputError, counted, hint, listed, shown_rows
+from linkshift.cli._console import Console, InputError, hint, shown_rows
 from linkshift.cli._frames import FrameTable, read_frame
-from linkshift.links._text import short
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".npy")
 

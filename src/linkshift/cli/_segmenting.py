@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted, listed
 from linkshift.cli import _pictures
-from linkshift.cli._console import Console, InputError, counted, listed, shown_sizes
+from linkshift.cli._console import Console, InputError, shown_sizes
 from linkshift.cli._write import check_targets, print_json, versions
 
 

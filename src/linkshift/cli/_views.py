@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from linkshift.cli._console import InputError, counted, listed
+from linkshift._core.text import counted, listed
+from linkshift.cli._console import InputError
 from linkshift.cli._read import Table, check_column
 
 Views = dict[str, tuple[str, ...]]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array
 from linkshift.links import Closure
-
-Array = NDArray[Any]
 
 
 def closed_pairs(closure: Closure, max_pairs: int, *, warn: bool = True) -> Array:

@@ -6,22 +6,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from linkshift._core.arrays import first_of_equal_rows
 from linkshift.bandwidth import neighbour_bandwidth
 from linkshift.links import Links, class_codes
-from linkshift.shift.engine import first_of_equal_rows
 
 _MOST_COMPLETE = 200  # labelled rows, whose pairs number 19,900
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """All cores for None; otherwise joblib's reading of ``n_jobs`` (-1: all, -2: all but one)."""
-    return int(joblib.cpu_count() if n_jobs is None else joblib.effective_n_jobs(n_jobs))
 
 
 def refuse_links_as_y(y: object) -> None:

@@ -10,18 +10,16 @@ Of many rows, those that links name and some more are enough to ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array
 from linkshift.bandwidth import default_bandwidth
 from linkshift.links import Links
 from linkshift.shift.neighbours import block_order
 
 __all__ = ["best_stop", "halves", "rows_to_ask", "stops", "worth_asking"]
 
-Array = NDArray[Any]
 
 # Where growth may stop, in default Gaussian bandwidths: below two, clusters crumble; above four,
 # stopping and going on differ little on the data of docs/constrained_mean_shift.md.

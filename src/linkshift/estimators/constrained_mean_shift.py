@@ -10,16 +10,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._core.arrays import Array
+from linkshift._core.threads import n_threads
 from linkshift._explaining import Evidence, Explains, Refit
 from linkshift._link_shares import Bending
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
-from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
+from linkshift.estimators._common import joined_links, refuse_links_as_y
 from linkshift.estimators._growth import (
     best_stop,
     halves,
@@ -49,8 +51,6 @@ from linkshift.shift.constrained import (
 )
 
 __all__ = ["ConstrainedMeanShift"]
-
-Array = NDArray[Any]
 
 
 class _Run(NamedTuple):

@@ -15,8 +15,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linkshift._numbering import first_come
-from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
+from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.labels import first_come
+from linkshift._core.threads import n_threads
+from linkshift.estimators._common import joined_links, refuse_links_as_y
 from linkshift.groups.alternation import (
     Alternation,
     alternate,
@@ -28,11 +30,9 @@ from linkshift.groups.consensus import consensus, loss_weights
 from linkshift.groups.views import Gamma, KernelBank, Metric, kernel_bank
 from linkshift.links import ConflictError, Links
 from linkshift.metrics import link_satisfaction
-from linkshift.shift.engine import first_of_equal_rows
 
 __all__ = ["GroupFeatureClustering", "starts_spectral"]
 
-Array = NDArray[Any]
 
 _SLACK = 0.2  # sizes may differ from n / C by this share
 _MATRICES = ("precomputed", "kernel")

@@ -8,18 +8,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._core.arrays import Array
+from linkshift._core.threads import n_threads
 from linkshift._explaining import CHANCE, Evidence, Explains
 from linkshift.bandwidth import pair_mean
 from linkshift.estimators._common import (
     joined_links,
-    n_threads,
     neighbours_at_hand,
     predict_new,
     refuse_links_as_y,
@@ -49,7 +50,6 @@ from linkshift.spaces.null_space import component_means, null_space
 
 __all__ = ["KernelMeanShift"]
 
-Array = NDArray[Any]
 
 _EXACT_ROWS = 4000  # up to here "auto" takes no landmarks: seconds to a minute, 128 MB
 _AUTO_LANDMARKS = 500

@@ -9,29 +9,29 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.threads import n_threads, threads
 from linkshift._explaining import Evidence, Explains, Refit
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
-from linkshift.estimators._common import joined_links, n_threads, refuse_links_as_y
+from linkshift.estimators._common import joined_links, refuse_links_as_y
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
 from linkshift.path import BandwidthPath, bandwidth_path
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, pool_points
-from linkshift.shift.density import Density, build_density, log_density, threads
-from linkshift.shift.engine import Ascent, ascend, blur, first_of_equal_rows
+from linkshift.shift.density import Density, build_density, log_density
+from linkshift.shift.engine import Ascent, ascend, blur
 from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["MeanShift"]
-
-Array = NDArray[Any]
 
 
 class _Route(NamedTuple):

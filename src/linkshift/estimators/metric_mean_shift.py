@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
@@ -17,13 +17,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._core.arrays import Array
+from linkshift._core.threads import n_threads
 from linkshift._explaining import CHANCE, Evidence, Explains
 from linkshift.bandwidth import pair_mean
 from linkshift.estimators._common import (
     joined_links,
     known_classes,
     lift_coincident,
-    n_threads,
     neighbours_at_hand,
     predict_new,
     refuse_links_as_y,
@@ -43,7 +44,6 @@ from linkshift.spaces.metric import matrix_root
 
 __all__ = ["MetricMeanShift"]
 
-Array = NDArray[Any]
 
 _MODES = 64  # at a time, when modes are taken back to the columns of X
 

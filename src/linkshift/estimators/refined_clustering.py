@@ -13,6 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from linkshift._core.arrays import Array
 from linkshift._explaining import Evidence, Explains, Refit
 from linkshift.estimators._common import joined_links, predict_new, refuse_links_as_y
 from linkshift.estimators.mean_shift import MeanShift
@@ -21,8 +22,6 @@ from linkshift.metrics import link_satisfaction
 from linkshift.refinement import neighbours_vote, refine
 
 __all__ = ["RefinedClustering"]
-
-Array = NDArray[Any]
 
 
 class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimator):

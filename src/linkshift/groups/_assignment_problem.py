@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from linkshift._core.arrays import Array
 from linkshift.links import Links
 
 __all__ = ["Problem", "clique_cover", "contracted", "refuse_large_component"]
 
-Array = NDArray[Any]
 
 _SHOWN = 5
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array, vstack
 
+from linkshift._core.arrays import Array
 from linkshift.groups._assignment_problem import Problem
 
 __all__ = ["IMPOSSIBLE", "Linear", "Programme", "programme_of"]
 
-Array = NDArray[Any]
 
 IMPOSSIBLE = 2  # SciPy's status
 _FIRST = 3  # clusters of each node, the cheapest ones, that the linear programme begins with

@@ -6,14 +6,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array
 from linkshift.groups._assignment_problem import Problem
 from linkshift.groups._assignment_programme import IMPOSSIBLE, Linear, Programme, programme_of
 
 __all__ = ["How", "solve"]
 
-Array = NDArray[Any]
 How = Literal["argmin", "linear programme", "integer programme"]
 
 _WHOLE = 1e-6  # a solution is whole when no entry is farther from a whole number

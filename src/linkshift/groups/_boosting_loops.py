@@ -22,8 +22,8 @@ from numba.core import types
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import models, overload, register_model
 
-from linkshift.shift._jit import jit
-from linkshift.shift._loops import exp2
+from linkshift._core.exp2 import exp2
+from linkshift._core.jit import jit
 
 BINS = 64
 FLOOR = 1e-5  # least weight of a sample

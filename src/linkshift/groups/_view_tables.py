@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
+
+from linkshift._core.arrays import Array
 
 __all__ = [
     "MATRICES",
@@ -22,7 +23,6 @@ __all__ = [
     "tables_like",
 ]
 
-Array = NDArray[Any]
 MetricName = Literal["euclidean", "cosine", "chi2", "precomputed", "kernel"]
 Metric = MetricName | Callable[[Any, Any], Any]
 Views = Any  # a table, or a list or dict of tables: see kernel_bank

@@ -30,7 +30,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +43,6 @@ from linkshift.links import Links
 
 __all__ = ["Alternation", "alternate", "random_partition", "spectral_partition"]
 
-Array = NDArray[Any]
 
 _AT_REST = 2  # iterations without any change, after which more are not expected
 _ROUGH = 0.1  # gap of partitions to begin with: any does

@@ -46,18 +46,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from linkshift._core.arrays import Array
 from linkshift.groups._boosting_loops import boost
 from linkshift.groups.views import Columns, KernelBank
 
 __all__ = ["Classifiers", "fit_classifiers", "held_out_scores", "log_loss"]
 
-Array = NDArray[Any]
 
 _BLOCK_BYTES = 1 << 26  # of kernel columns computed at once, where the bank does not store them
 

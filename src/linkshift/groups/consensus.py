@@ -31,20 +31,18 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from sklearn.utils import check_random_state
 
+from linkshift._core.arrays import Array
 from linkshift.groups.assignment import assign
 from linkshift.groups.spectral import spectral_clusters
 from linkshift.links import Links
 
 __all__ = ["co_association", "consensus", "loss_weights", "mean_association", "spectral_labels"]
 
-Array = NDArray[Any]
 
 _MOST_TRUST = 8.0  # highest power of the loss
 _HEARD = 0.75  # share of the partitions that must have a say

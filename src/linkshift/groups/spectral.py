@@ -18,7 +18,6 @@ References
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,9 +26,10 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from linkshift._core.arrays import Array
+
 __all__ = ["kernel_factor", "spectral_clusters"]
 
-Array = NDArray[Any]
 
 _KMEANS_STARTS = 10
 _ZERO = 1e-7  # singular values below this share of the largest are rounding

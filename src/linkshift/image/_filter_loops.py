@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numba.extending import intrinsic
 
-from linkshift.shift._jit import jit, jit_inline
-from linkshift.shift._loops import exp2
+from linkshift._core.exp2 import exp2
+from linkshift._core.jit import jit, jit_inline
 
 LANES = 8
 WHOLE_LANES = 16

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkshift._core.arrays import Array
 from linkshift.image._filter_loops import WHOLE_LANES
 
 __all__ = ["ColourSpace", "Pixels", "read_pixels"]
 
-Array = NDArray[Any]
 ColourSpace = Literal["given", "lab"]
 
 _ROWS = 64  # converted at a time: colour conversions need many times the memory of their input

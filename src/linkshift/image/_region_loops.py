@@ -4,41 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkshift.shift._jit import jit, jit_inline
-
-
-@jit_inline
-def _root(parent, i):  # type: ignore[no-untyped-def]
-    """Find what stands for a set: its least member. Paths are halved on the way."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
-
-
-@jit_inline
-def _unite(parent, i, j):  # type: ignore[no-untyped-def]
-    a, b = _root(parent, i), _root(parent, j)
-    if a < b:
-        parent[b] = a
-    elif b < a:
-        parent[a] = b
-
-
-@jit_inline
-def _number(parent):  # type: ignore[no-untyped-def]
-    """Replace parents by numbers of sets, from 0 in the order of their least members.
-
-    A parent is never after its child, so that one pass does it in place.
-    """
-    count = 0
-    for i in range(parent.shape[0]):
-        if parent[i] == i:
-            parent[i] = count
-            count += 1
-        else:
-            parent[i] = parent[parent[i]]
-    return count
+from linkshift._core.disjoint_loops import number_roots, unite
+from linkshift._core.jit import jit
 
 
 @jit
@@ -63,8 +30,8 @@ def join_modes(values, places, colour_limit, place_limit, parent):  # type: igno
                 dx = float(places[i, j, 0]) - float(places[k, l, 0])
                 dy = float(places[i, j, 1]) - float(places[k, l, 1])
                 if colour <= colour_limit and dx * dx + dy * dy <= place_limit:
-                    _unite(parent, i * w + j, k * w + l)
-    return _number(parent)
+                    unite(parent, i * w + j, k * w + l)
+    return number_roots(parent)
 
 
 @jit
@@ -76,10 +43,10 @@ def join_equal(labels, parent):  # type: ignore[no-untyped-def]
     for i in range(h):
         for j in range(w):
             if j + 1 < w and labels[i, j] == labels[i, j + 1]:
-                _unite(parent, i * w + j, i * w + j + 1)
+                unite(parent, i * w + j, i * w + j + 1)
             if i + 1 < h and labels[i, j] == labels[i + 1, j]:
-                _unite(parent, i * w + j, (i + 1) * w + j)
-    return _number(parent)
+                unite(parent, i * w + j, (i + 1) * w + j)
+    return number_roots(parent)
 
 
 @jit
@@ -141,5 +108,5 @@ def join_most_similar(pairs, distances, willing, limit, parent):  # type: ignore
         parent[i] = i
     for i in range(r):
         if nearest[i] >= 0:
-            _unite(parent, i, nearest[i])
-    return _number(parent)
+            unite(parent, i, nearest[i])
+    return number_roots(parent)

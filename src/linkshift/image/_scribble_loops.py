@@ -11,7 +11,7 @@ import heapq
 
 import numpy as np
 
-from linkshift.shift._jit import jit, jit_inline
+from linkshift._core.jit import jit, jit_inline
 
 
 @jit

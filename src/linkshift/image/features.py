@@ -15,7 +15,6 @@ from linkshift.image._pixels import Pixels, read_pixels
 
 __all__ = ["FeatureSpaces", "pixel_features"]
 
-Array = NDArray[Any]
 Floats = NDArray[np.float32]
 FeatureSpaces = str | Mapping[str, float]
 

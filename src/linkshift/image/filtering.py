@@ -8,22 +8,21 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from linkshift.estimators._common import n_threads
+from linkshift._core.arrays import Array, Progress
+from linkshift._core.threads import n_threads
 from linkshift.image._filter_loops import KNOWN_SHAPE, WHOLE_LANES, climb_rows, opencv_rows
 from linkshift.image._pixels import ColourSpace, Pixels, read_pixels
 
 __all__ = ["ImageModes", "mean_shift_filter", "mean_shift_modes"]
 
-Array = NDArray[Any]
 Kernel = Literal["flat", "gaussian"]
 Mode = Literal["converged", "opencv"]
-Progress = Callable[[int, int], None]
 Rows = Callable[[int, Array, Array], int]  # first row, values and places to fill: pixels not there
 
 _STRIPE = 32  # rows of a unit of work

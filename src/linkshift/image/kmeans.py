@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from linkshift.estimators._common import n_threads
+from linkshift._core.arrays import Array
+from linkshift._core.threads import n_threads
 from linkshift.image.features import FeatureSpaces, pixel_features
 
 __all__ = ["KMEANS_FEATURES", "Elbow", "elbow_point", "fit_kmeans", "kmeans_elbow"]
 
-Array = NDArray[Any]
 Seed = int | np.random.RandomState | None
 
 KMEANS_FEATURES = {"lab": 1.0, "position": 0.1}

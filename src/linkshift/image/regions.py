@@ -7,11 +7,11 @@ pixels, row by row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array
 from linkshift.image._region_loops import (
     add_up,
     border_pairs,
@@ -32,7 +32,6 @@ __all__ = [
     "region_graph",
 ]
 
-Array = NDArray[Any]
 Regions = NDArray[np.int32]
 
 _LEVELS = 12

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
+
+from linkshift._core.arrays import Array
 
 __all__ = [
     "SegmentationScores",
@@ -17,8 +19,6 @@ __all__ = [
     "segmentation_scores",
     "variation_of_information",
 ]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkshift._numbering import first_come
+from linkshift._core.arrays import Array
+from linkshift._core.labels import first_come
 from linkshift.image._region_loops import add_up
 from linkshift.image._scribble_loops import flood, mean_step, merge_regions
 from linkshift.image.regions import least_size
 
 __all__ = ["check_scribbles", "segment_scribbled"]
 
-Array = NDArray[Any]
 
 _BANDWIDTH = 16.0
 _PLACE = 10.0  # distance of the ends of the longer side, in units of the features

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -12,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from linkshift._numbering import first_come
+from linkshift._core.arrays import Array, Progress
+from linkshift._core.labels import first_come
 from linkshift.image._pixels import Pixels
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
 from linkshift.image.filtering import ImageModes, mean_shift_modes
@@ -38,9 +38,7 @@ from linkshift.modes import merge_close
 
 __all__ = ["segment"]
 
-Array = NDArray[Any]
 Method = Literal["mean_shift", "kmeans"]
-Progress = Callable[[int, int], None]
 
 _SPATIAL_BANDWIDTH = 12.0
 _RANGE_BANDWIDTH = 6.5

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift._numbering import first_come
+from linkshift._core.disjoint import DisjointSets
+from linkshift._core.labels import first_come
 from linkshift.links._parse import FloatArray, IntArray
 
 PAIR_LIMIT = 50_000_000
@@ -181,30 +182,16 @@ class Chained:
     gap: FloatArray  # gap[i] joins order[i] and order[i + 1]; 0 between chains
 
 
-class _Forest:
-    """Disjoint sets of nodes, joined one link at a time."""
-
-    def __init__(self, n: int) -> None:
-        self.root = list(range(n))
-
-    def find(self, node: int) -> int:
-        root = self.root
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
-
 def chained(must: IntArray, confidence: FloatArray, n: int) -> Chained:
     """Join nodes from the surest link down, chaining the joined groups end to end."""
-    forest = _Forest(n)
+    forest = DisjointSets(n)
     following, tail, gap_after = [-1] * n, list(range(n)), [0.0] * n
     for e in np.argsort(-confidence, kind="stable"):
         left, right = forest.find(int(must[e, 0])), forest.find(int(must[e, 1]))
         if left != right:  # a root is the head of its chain
             following[tail[left]] = right
             gap_after[tail[left]] = float(confidence[e])
-            forest.root[right], tail[left] = left, tail[right]
+            forest.parent[right], tail[left] = left, tail[right]
     order: list[int] = []
     for node in range(n):
         if forest.find(node) == node:
@@ -218,13 +205,10 @@ def chained(must: IntArray, confidence: FloatArray, n: int) -> Chained:
 
 def spanning(pairs: IntArray, confidence: FloatArray, n: int) -> NDArray[np.bool_]:
     """Mark the links of the surest spanning forest; among equals the earlier link wins."""
-    forest = _Forest(n)
+    forest = DisjointSets(n)
     used = np.zeros(len(pairs), dtype=bool)
     for e in np.argsort(-confidence, kind="stable"):
-        left, right = forest.find(int(pairs[e, 0])), forest.find(int(pairs[e, 1]))
-        if left != right:
-            forest.root[right] = left
-            used[e] = True
+        used[e] = forest.join(int(pairs[e, 0]), int(pairs[e, 1]))
     return used
 
 

@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 import numpy as np
 
+from linkshift._core.text import short
 from linkshift.links._parse import (
     KINDS,
     FloatArray,
@@ -18,7 +19,6 @@ from linkshift.links._parse import (
     label,
     without_duplicates,
 )
-from linkshift.links._text import short
 
 Missing = Literal["raise", "drop"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from linkshift._core.text import counted
 from linkshift.links._combine import named
 from linkshift.links._graph import compact
 from linkshift.links._parse import IntArray
@@ -117,12 +118,12 @@ class Conflicts(Sequence[Conflict]):
 
     def __str__(self) -> str:
         links = self.links
-        counted = f"{_count(len(links._pairs.must), 'must-link')} and " + _count(
+        given = f"{counted(len(links._pairs.must), 'must-link')} and " + counted(
             len(links._pairs.cannot), "cannot-link"
         )
         if not self:
-            return f"No conflicts among {counted}."
-        lines = [f"{_count(len(self), 'conflict')} among {counted}:"]
+            return f"No conflicts among {given}."
+        lines = [f"{counted(len(self), 'conflict')} among {given}:"]
         lines += [f"  {conflict}" for conflict in self[:SHOWN]]
         if len(self) > SHOWN:
             lines.append(f"  and {len(self) - SHOWN} more")
@@ -165,7 +166,7 @@ class Conflicts(Sequence[Conflict]):
     def _removal_lines(self) -> list[str]:
         removal = self.suggested_removal
         what = "Smallest removal" if removal.exact else "Removal (perhaps not the smallest)"
-        total = f"{_count(len(removal), 'link')}, total confidence {removal.confidence:g}"
+        total = f"{counted(len(removal), 'link')}, total confidence {removal.confidence:g}"
         lines = [f"{what} that resolves all ({total}):"]
         named = [("must", pair) for pair in removal.must]
         named += [("cannot", pair) for pair in removal.cannot]
@@ -178,7 +179,7 @@ class Conflicts(Sequence[Conflict]):
 
 def conflict_error(conflicts: Conflicts, shown: int = 3) -> ConflictError:
     """Build the error for links that cannot be closed."""
-    lines = [f"the links contradict each other ({_count(len(conflicts), 'conflict')}):"]
+    lines = [f"the links contradict each other ({counted(len(conflicts), 'conflict')}):"]
     lines += [f"  {conflict}" for conflict in conflicts[:shown]]
     if len(conflicts) > shown:
         lines.append(f"  and {len(conflicts) - shown} more")
@@ -187,7 +188,3 @@ def conflict_error(conflicts: Conflicts, shown: int = 3) -> ConflictError:
         "links.conflicts().resolve() removes it"
     )
     return ConflictError("\n".join(lines))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

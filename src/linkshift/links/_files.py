@@ -7,11 +7,12 @@ import io
 import json
 import os
 import re
-import secrets
 from collections.abc import Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from linkshift._core.files import write_text
+from linkshift._core.text import PathLike, check_text, is_number, short
 from linkshift.links._combine import named, weighted
 from linkshift.links._parse import (
     KINDS,
@@ -23,7 +24,6 @@ from linkshift.links._parse import (
     check_range,
     parse,
 )
-from linkshift.links._text import PathLike, check_text, is_number, short
 
 FORMAT = "linkshift.Links"
 INTEGER = re.compile(r"[+-]?[0-9]{1,400}")  # Python itself refuses to read very many digits
@@ -57,7 +57,7 @@ def write_csv(pairs: Parsed, path: PathLike) -> None:
         for (a, b), sure in zip(named(codes, pairs.names), confidence.tolist(), strict=True):
             # repr gives the shortest text that reads back as the same number
             writer.writerow((a, b, kind) if certain else (a, b, kind, repr(sure)))
-    write_atomically(path, text.getvalue())
+    write_text(path, text.getvalue())
 
 
 def _check_text_ids(names: Iterable[Hashable]) -> None:
@@ -289,17 +289,3 @@ def load_json(source: PathLike) -> tuple[str, dict[str, Any]]:
             f"{where} has version {short(data.get('version'))}; this linkshift reads version 1"
         )
     return where, data
-
-
-def write_atomically(path: PathLike, text: str) -> None:
-    """Write beside the target and rename, so that nobody ever reads half a file."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        # "x": never write over a file that is not ours
-        with temporary.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkshift._core.files import write_text
 from linkshift.links import _combine, _files, _parse
 from linkshift.links._build import RandomState, links_of_labels, sample_of_labels
 from linkshift.links._closure import Closure, close
@@ -411,7 +412,7 @@ class Links(PairSet):
         """
         text = _files.to_json(self._pairs, self._n_samples)
         if path is not None:
-            _files.write_atomically(path, text + "\n")
+            write_text(path, text + "\n")
         return text
 
     @classmethod

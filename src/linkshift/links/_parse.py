@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkshift.links._text import short
+from linkshift._core.text import short
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

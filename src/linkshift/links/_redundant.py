@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.disjoint import DisjointSets
 from linkshift.links._combine import named
 from linkshift.links._conflicts import shown_chain
 from linkshift.links._graph import compact
@@ -181,23 +182,20 @@ def implied_links(
     n = 1 + max(int(must.max(initial=-1)), int(cannot.max(initial=-1)))
     order = np.argsort(-np.concatenate((must_confidence, cannot_confidence)), kind="stable")
     ends = np.concatenate((must, cannot))[order]
-    root = list(range(n))
+    sets = DisjointSets(n)
     apart: list[dict[int, int]] = [{} for _ in range(n)]  # other component: rank of the link
     repeats = [-1] * len(order)  # rank of the link that implies this one; its own, for a must
     for rank, (a, b, is_must) in enumerate(
         zip(ends[:, 0].tolist(), ends[:, 1].tolist(), (order < len(must)).tolist(), strict=True)
     ):
-        while root[a] != a:
-            root[a] = a = root[root[a]]
-        while root[b] != b:
-            root[b] = b = root[root[b]]
+        a, b = sets.find(a), sets.find(b)
         if is_must:
             if a == b:
                 repeats[rank] = rank
             else:
                 if len(apart[a]) < len(apart[b]):
                     a, b = b, a
-                root[b] = a
+                sets.parent[b] = a
                 _move(apart, b, a)
         elif a != b:
             first = apart[a].setdefault(b, rank)

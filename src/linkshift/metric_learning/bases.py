@@ -17,19 +17,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from linkshift._core.arrays import Array
 from linkshift.metric_learning.triplets import Triplets
 
 __all__ = ["label_bases", "link_bases"]
 
-Array = NDArray[Any]
 
 NEIGHBOURS = (20, 50)  # J; with 10 as well the error on Vehicle is 21.0 %, not 19.5
 _RIDGE = 1e-2  # of the mean variance within classes

@@ -11,18 +11,16 @@ mean squared length of the rows is 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from linkshift._core.arrays import Array
 from linkshift.bandwidth import pair_mean, pair_quantile
 from linkshift.spaces.kernel import Kernel
 
 __all__ = ["Embedding", "default_sigma", "kernel_embedding"]
 
-Array = NDArray[Any]
 
 _EXACT_ROWS = 2000
 _LANDMARKS = 1000

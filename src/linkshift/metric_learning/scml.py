@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -23,6 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from linkshift._core.arrays import Array
 from linkshift.links import Links
 from linkshift.metric_learning.bases import label_bases, link_bases
 from linkshift.metric_learning.embedding import default_sigma, kernel_embedding
@@ -37,7 +38,6 @@ from linkshift.metric_learning.triplets import Triplets, label_triplets, link_tr
 
 __all__ = ["SCML"]
 
-Array = NDArray[Any]
 
 _FLOATS = [np.float64, np.float32]
 _DIMENSION = 40

@@ -26,14 +26,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array
 from linkshift.metric_learning._loops import hinge_batch
 from linkshift.metric_learning.triplets import Triplets
 
 __all__ = ["Plan", "Problem", "Solution", "minimise_global", "minimise_local"]
 
-Array = NDArray[Any]
 
 _STEPS_BETWEEN_CHECKS = 320
 _SLOWER = np.float32(0.25)  # shorter steps after a check that found nothing better

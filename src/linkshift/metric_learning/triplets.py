@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from linkshift._core.arrays import Array
 from linkshift.links import Closure, Links
 
 __all__ = ["Triplets", "label_triplets", "link_triplets"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.text import counted
 from linkshift._drawing import PALETTE, cluster_name
 from linkshift.metrics import LinkReport, link_satisfaction
 
@@ -49,11 +50,6 @@ def text(value: object, longest: int | None = _LONGEST) -> str:
 def name(value: object) -> str:
     """Give a user's word as HTML; its direction of writing does not reach what follows."""
     return f"<bdi>{text(value)}</bdi>"
-
-
-def counted(number: int, noun: str) -> str:
-    """Give ``1 row``, ``2,000 rows``."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def section(title: str, content: str, ident: str) -> str:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkshift._core.arrays import Array
+from linkshift._core.threads import one_blas_thread, threads
 from linkshift.profiles import Profile
 from linkshift.shift import _anisotropic_loops as _loops
 from linkshift.shift._anisotropic_forms import (
@@ -18,9 +20,6 @@ from linkshift.shift._anisotropic_forms import (
     dense_metrics,
     make_forms,
 )
-from linkshift.shift.density import one_blas_thread, threads
-
-Array = NDArray[Any]
 
 # Points that ask for their neighbours at a time, and pairs at most: fixed, whatever the threads.
 _QUERIES, _PAIRS = 64, 1 << 22

@@ -17,15 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from linkshift._core.arrays import Array
 from linkshift.shift import _anisotropic_loops as _loops
-
-Array = NDArray[Any]
 
 _ROWS, _NUMBERS = 256, 1 << 22  # metrics prepared at a time, and numbers in them at most
 _EPS = float(np.finfo(np.float64).eps)

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkshift.shift._jit import jit, jit_inline
-from linkshift.shift._loops import BLOCK, EXPONENTIAL, exp2
+from linkshift._core.exp2 import exp2
+from linkshift._core.jit import jit, jit_inline
+from linkshift.shift._loops import BLOCK, EXPONENTIAL
 
 _WAITING = 32  # sides of links that wait to be multiplied in: a multiple of four
 

@@ -40,13 +40,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from linkshift._numbering import first_come
+from linkshift._core.arrays import Array, Progress, first_of_equal_rows
+from linkshift._core.labels import first_come
+from linkshift._core.threads import one_blas_thread, threads
 from linkshift.shift import _anisotropic_loops as _loops
 from linkshift.shift._anisotropic_density import (
     AnisotropicDensity,
@@ -57,8 +58,6 @@ from linkshift.shift._anisotropic_density import (
     local_bandwidth,
 )
 from linkshift.shift._anisotropic_forms import Forms
-from linkshift.shift.density import one_blas_thread, threads
-from linkshift.shift.engine import Progress, first_of_equal_rows
 from linkshift.shift.neighbours import block_order
 
 __all__ = [
@@ -76,7 +75,6 @@ __all__ = [
     "merge",
 ]
 
-Array = NDArray[Any]
 
 # Starts per unit of work, and pairs at most: fixed, so that threads never change anything.
 _STARTS, _PAIRS = 64, 1 << 22

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkshift.shift.engine import first_of_equal_rows
+from linkshift._core.arrays import Array, first_of_equal_rows
 
 __all__ = ["Cells", "pool_points"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)

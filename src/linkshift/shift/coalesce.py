@@ -18,16 +18,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array, Progress
+from linkshift._core.disjoint import roots
+from linkshift._core.threads import one_blas_thread, threads
 from linkshift.profiles import Profile
 from linkshift.shift import _loops
-from linkshift.shift.density import Density, build_density, one_blas_thread, threads
-from linkshift.shift.engine import Ascent, Progress, ascend
+from linkshift.shift.density import Density, build_density
+from linkshift.shift.engine import Ascent, ascend
 
 __all__ = ["climb_together", "group_close"]
 
-Array = NDArray[Any]
 
 _STEPS = 5  # between two looks at who has met: a look costs about half a step
 _COARSE_TOL = 1e-3
@@ -97,9 +98,7 @@ def climb_together(
         tol=tol,
         n_threads=n_threads,
     )
-    while not np.array_equal(leader, leader[leader]):
-        leader = leader[leader]
-    place = np.searchsorted(own, leader)
+    place = np.searchsorted(own, roots(leader))
     if progress is not None:
         progress(m, m)
     return Ascent(last.ends[place], last.total[place], last.converged[place], n_iter + last.n_iter)

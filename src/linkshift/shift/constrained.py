@@ -22,16 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.threads import threads
 from linkshift.shift import _constrained_loops as loops
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
-from linkshift.shift.density import threads
-from linkshift.shift.engine import first_of_equal_rows
 from linkshift.shift.neighbours import block_order, boxes
 
 __all__ = [
@@ -42,7 +41,6 @@ __all__ = [
     "first_effect",
 ]
 
-Array = NDArray[Any]
 History = list[tuple[Array, Array]]
 LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 

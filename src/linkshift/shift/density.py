@@ -13,26 +13,23 @@ power of a bandwidth under- or overflows. Memory is O(n d) for the points and O(
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from threadpoolctl import ThreadpoolController
 
+from linkshift._core.arrays import Array
+from linkshift._core.threads import one_blas_thread, threads
 from linkshift.profiles import Profile
 from linkshift.shift import _loops
 from linkshift.shift._loops import BLOCK, LANES
 from linkshift.shift.neighbours import block_order, boxes
 
-__all__ = ["Density", "build_density", "log_density", "mean_step", "threads"]
+__all__ = ["Density", "build_density", "log_density", "mean_step"]
 
-Array = NDArray[Any]
 
 # From here up two matrix products beat the jit loop (measured: benchmarks/speed/gemm.py).
 GEMM_FROM_DIMENSION = 64
@@ -287,44 +284,6 @@ def _pack(
     return _Terms(
         kind, offset, slope, reach, block_reach, block_inner, whole_sums, whole_total, starved
     )
-
-
-class threads:
-    """A pool of threads for the hot loops: ``with threads(2) as pool: pool.map(...)``.
-
-    The loops release the interpreter lock, and every unit of work is the same whatever the
-    number of threads: so are the results.
-    """
-
-    def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
-
-    def __enter__(self) -> threads:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def map(self, function: Any, *values: Any) -> None:
-        """Call ``function`` on all values; the first error is raised."""
-        if self._pool is None:
-            list(map(function, *values))
-        else:
-            list(self._pool.map(function, *values))
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Thread pools of the loaded libraries; looking for them takes as long as a small step."""
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    with _libraries().limit(limits=1, user_api="blas"):
-        yield
 
 
 def _sums(density: Density, terms: _Terms, starts: Array, pool: threads) -> tuple[Array, Array]:

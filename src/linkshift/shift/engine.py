@@ -14,22 +14,18 @@ on as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkshift._core.arrays import Array, Progress, first_of_equal_rows
+from linkshift._core.disjoint import roots
+from linkshift._core.threads import threads
 from linkshift.profiles import Profile
-from linkshift.shift.density import Density, build_density, mean_step, threads
+from linkshift.shift.density import Density, build_density, mean_step
 from linkshift.shift.neighbours import block_order
 
 __all__ = ["Ascent", "ascend", "blur"]
-
-Array = NDArray[Any]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -116,10 +112,10 @@ def ascend(
             converged[active[arrived]] = True
             active = _merge(active[~arrived], position, leader, cell)
             if history is not None:
-                history.append(position[_find(leader)].copy())
+                history.append(position[roots(leader)].copy())
             if progress is not None:
                 progress(m - active.size, m)
-    last = _find(leader)
+    last = roots(leader)
     back = np.empty(m, dtype=np.intp)
     back[order] = last
     ends = density.to_input(position[back])
@@ -136,38 +132,6 @@ def _merge(active: Array, position: Array, leader: Array, cell: float) -> Array:
     first = first_of_equal_rows(keys)
     leader[active] = active[first]
     return active[first == np.arange(active.size)]
-
-
-def _find(leader: Array) -> Array:
-    """Follow leaders to the end of each chain, by pointer jumping."""
-    while True:
-        further = leader[leader]
-        if np.array_equal(further, leader):
-            return leader
-        leader = further
-
-
-def first_of_equal_rows(rows: Array) -> Array:
-    """For each row, the index of the first row equal to it.
-
-    Rows are grouped by a 64-bit hash of their bits (a sum of products, modulo 2^64); a row that
-    only shares the hash keeps to itself, which is right, if not the shortest answer.
-    """
-    rows = np.ascontiguousarray(rows) + 0.0  # -0.0 and 0.0 are the same place
-    words = rows.view(np.uint64 if rows.dtype == np.float64 else np.uint32).astype(np.uint64)
-    words ^= words >> np.uint64(32)  # round numbers have noughts in their low bits
-    key = words @ _multipliers(rows.shape[1])
-    _, index, inverse = np.unique(key, return_index=True, return_inverse=True)
-    first = index[inverse]
-    collided = np.flatnonzero((rows[first] != rows).any(axis=1))
-    first[collided] = collided
-    return first
-
-
-@cache
-def _multipliers(d: int) -> Array:
-    """Return one odd 64-bit number for each column, always the same ones."""
-    return np.random.default_rng(0).integers(1 << 63, size=d, dtype=np.uint64) * 2 + 1
 
 
 def _paths(density: Density, history: list[Array], order: Array) -> list[Array]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkshift.shift._jit import jit
+from linkshift._core.jit import jit
 
 
 @jit

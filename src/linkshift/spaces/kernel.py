@@ -27,11 +27,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dpstrf
 from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
+from linkshift._core.arrays import Array
 from linkshift.bandwidth import pair_distances
 from linkshift.links import Links
 
@@ -47,7 +48,6 @@ __all__ = [
     "spread_dimension",
 ]
 
-Array = NDArray[Any]
 KernelName = Literal["gaussian", "chi2", "polynomial", "linear", "precomputed"]
 KernelFunction = Callable[..., Any]
 

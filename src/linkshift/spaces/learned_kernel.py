@@ -47,20 +47,19 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
+from linkshift._core.arrays import Array
 from linkshift.bandwidth import pair_quantile
 from linkshift.links import Closure, Links
 from linkshift.spaces._learned_loops import project_all
 
 __all__ = ["LearnedKernel", "learn_kernel"]
 
-Array = NDArray[Any]
 
 _COINCIDE = 1e-16  # share of the cannot-target below which a squared distance is rounding
 _LEAST_TARGET = 1e-4  # must-target, as a share of the cannot-target: twins would make it nought

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from linkshift._core.arrays import Array
 
 __all__ = ["matrix_root"]
 
-Array = NDArray[Any]
 
 # Relative to the largest: what is below stems from rounding.
 _ROUNDING = 1e-10

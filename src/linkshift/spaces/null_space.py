@@ -24,14 +24,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from linkshift._core.arrays import Array
 
 __all__ = ["NullSpace", "component_means", "null_space"]
 
-Array = NDArray[Any]
 
 # A direction in which linked rows differ by less than this share of the data's radius is not
 # worth removing: rounding in the coordinates chose it.

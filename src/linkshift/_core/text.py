@@ -1,11 +1,14 @@
-"""Text files: bytes that are not UTF-8 text are refused with the line they stand in."""
+"""Text: files that must be UTF-8, values shortened, numbers of things in words."""
 
 from __future__ import annotations
 
 import codecs
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
+
+__all__ = ["PathLike", "check_text", "counted", "is_number", "listed", "short"]
 
 PathLike = str | os.PathLike[str]
 
@@ -88,3 +91,16 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Give ``1 row``, ``2,000 rows``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(items: Iterable[object], most: int = 8) -> str:
+    """Join with commas, and shorten a long list in its middle."""
+    texts = [str(item) for item in items]
+    if len(texts) > most:
+        texts = [*texts[: most - 1], "...", texts[-1]]
+    return ", ".join(texts)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from linkshift._numbering import first_come
+from linkshift._core.labels import first_come
 
 GROUPS = hnp.arrays(
     st.sampled_from([np.int32, np.int64]),

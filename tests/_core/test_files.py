@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from linkshift._files import replacing
+from linkshift._core.files import replacing
 
 
 def names(folder):

@@ -16,7 +16,7 @@ import linkshift
 PACKAGE = Path(linkshift.__file__).parent
 
 PROBE = """
-from linkshift.shift._jit import jit
+from linkshift._core.jit import jit
 
 
 @jit

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing"]
+__all__ = ["replacing", "write_text"]
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from linkshift._files import replacing
+    >>> from linkshift._core.files import replacing
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     target = Path(folder) / "labels.txt"
     ...     with replacing(target) as temporary:
@@ -41,3 +41,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write text as UTF-8, line ends as they are; there is never half a file."""
+    with replacing(path) as temporary, temporary.open("x", encoding="utf-8", newline="") as file:
+        file.write(text)

@@ -1,0 +1,1 @@
+"""The floor that every room stands on. Imports nothing else of linkshift."""

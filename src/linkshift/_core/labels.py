@@ -1,0 +1,71 @@
+"""Labels: numbered by first appearance or without gaps, counted, told from noise."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["NOISE", "count_clusters", "dense", "first_come", "is_noise", "majority"]
+
+NOISE = -1
+
+Number = TypeVar("Number", bound=np.integer[Any])
+
+
+def first_come(groups: NDArray[np.integer[Any]], dtype: type[Number]) -> NDArray[Number]:
+    """Give groups the numbers 0, 1, ... in the order in which they first appear.
+
+    Takes time and memory in proportion to the entries and to the largest number.
+
+    Parameters
+    ----------
+    groups : ndarray of any shape, of whole numbers
+        Group of each entry, not negative.
+    dtype : type
+        Of the new numbers.
+
+    Returns
+    -------
+    ndarray of the same shape
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift._core.labels import first_come
+    >>> first_come(np.array([4, 1, 4, 0, 1]), np.int64)
+    array([0, 1, 0, 2, 1])
+    """
+    flat = groups.ravel()
+    first = np.full(int(flat.max(initial=-1)) + 1, flat.size)  # numbers without entries come last
+    first[flat[::-1]] = np.arange(flat.size - 1, -1, -1)  # the earliest entry has the last word
+    rank = np.empty(len(first), dtype=dtype)
+    rank[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=dtype)
+    return rank[groups]
+
+
+def dense(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Labels from 0 without gaps, in the order they had; negative ones become -1."""
+    labels = np.asarray(labels)
+    out = np.full(labels.shape[0], NOISE, dtype=np.int64)
+    clustered = labels >= 0
+    out[clustered] = np.unique(labels[clustered], return_inverse=True)[1]
+    return out
+
+
+def majority(labels: NDArray[Any]) -> int:
+    """Return the most frequent label, the smallest of equals; -1 for none."""
+    return int(np.bincount(labels).argmax()) if labels.size else NOISE
+
+
+def is_noise(labels: NDArray[Any], noise: int | None = NOISE) -> NDArray[np.bool_]:
+    """Which labels are noise; names of classes (text) never are."""
+    if noise is None or labels.dtype.kind not in "iuf":
+        return np.zeros(labels.shape, dtype=bool)
+    return labels == noise
+
+
+def count_clusters(labels: NDArray[Any]) -> int:
+    """Count the clusters; noise is none."""
+    return len(np.unique(labels[~is_noise(labels)]))

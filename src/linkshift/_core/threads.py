@@ -1,0 +1,61 @@
+"""Threads: how many, a pool for the hot loops, and BLAS kept to one.
+
+Work is split by fixed sizes, never by the number of threads: results are the same for any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["n_threads", "one_blas_thread", "threads"]
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """All cores for None; otherwise joblib's reading of ``n_jobs`` (-1: all, -2: all but one)."""
+    return int(joblib.cpu_count() if n_jobs is None else joblib.effective_n_jobs(n_jobs))
+
+
+class threads:
+    """A pool of threads for the hot loops: ``with threads(2) as pool: pool.map(...)``.
+
+    The loops release the interpreter lock, and every unit of work is the same whatever the
+    number of threads: so are the results.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+
+    def __enter__(self) -> threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def map(self, function: Any, *values: Any) -> None:
+        """Call ``function`` on all values; the first error is raised."""
+        if self._pool is None:
+            list(map(function, *values))
+        else:
+            list(self._pool.map(function, *values))
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Thread pools of the loaded libraries; looking for them takes as long as a small step."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread: inside a pool of ours, and for sums that no count may change."""
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
