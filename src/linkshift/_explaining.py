@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
-from linkshift._link_shares import Bending, MustGraph, group_pairs, weight_taken
+from linkshift._link_shares import Bending, group_pairs, weight_taken
 from linkshift.explanation import (
     LEAST_SHARE,
     Acts,
@@ -31,7 +31,7 @@ from linkshift.explanation import (
     Pair,
     Space,
 )
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["CHANCE", "Evidence", "Explains", "Refit", "where_it_goes"]
@@ -150,8 +150,8 @@ class Explains:
         names = None if ids is None else _check_ids(ids, n)
         links = self._explained_links()
         evidence = self._evidence(row)
-        graph = MustGraph(links, n)
-        roles = _roles(row, links, labels, graph, evidence.bending)
+        closed = ClosedLinks(links, n)
+        roles = _roles(row, closed, labels, evidence.bending)
         wanted = _to_leave_out(row, links, roles, evidence)[:limit]
         cases = _counterfactuals(row, labels, links, wanted, evidence.refit, progress)
         path_rows, mode_row, mode = _along(evidence)
@@ -243,14 +243,12 @@ def _pairs(links: Links) -> list[tuple[Kind, Pair, float]]:
     return found
 
 
-def _roles(
-    row: int, links: Links, labels: Array, graph: MustGraph, bending: Bending | None
-) -> list[LinkRole]:
+def _roles(row: int, closed: ClosedLinks, labels: Array, bending: Bending | None) -> list[LinkRole]:
     """Links that act on the row, the strongest first."""
-    chains = graph.chains(row)
-    taken = _Taken(row, links, graph, bending)
+    chains = closed.chains(row)
+    taken = _Taken(row, closed, bending)
     strongest: dict[tuple[Any, ...], tuple[int, LinkRole]] = {}
-    for i, (kind, pair, sure) in enumerate(_pairs(links)):
+    for i, (kind, pair, sure) in enumerate(_pairs(closed.links)):
         cannot = kind == "cannot"
         share, step = taken.most(i) if cannot and bending is not None else (None, None)
         takes = share is not None and share >= LEAST_SHARE
@@ -298,9 +296,10 @@ def _strength(role: LinkRole) -> tuple[Any, ...]:
 class _Taken:
     """What each cannot-link takes from the density around a row's centre."""
 
-    def __init__(self, row: int, links: Links, graph: MustGraph, bending: Bending | None) -> None:
-        self._row, self._links, self._graph, self._bending = row, links, graph, bending
-        ends = np.sort(graph.component[links.cannot], axis=1).tolist()
+    def __init__(self, row: int, closed: ClosedLinks, bending: Bending | None) -> None:
+        links = closed.links
+        self._row, self._links, self._closed, self._bending = row, links, closed, bending
+        ends = np.sort(closed.component[links.cannot], axis=1).tolist()
         certain = (links.cannot_confidence == 1.0).tolist()
         # Uncertain links are not passed on: each has a place of its own.
         self._apart = [
@@ -311,7 +310,7 @@ class _Taken:
         for i, place in enumerate(self._apart):
             self._same[place].append(i)
         if bending is not None:
-            self._groups = group_pairs(bending, links, graph.component)
+            self._groups = group_pairs(bending, links, closed.component)
             end = bending.history[-1][1]
             at_mode = (end[bending.pairs] == end[row]).any(axis=1)
             at_mode &= bending.enforced & (bending.confidence == 1.0)
@@ -355,7 +354,7 @@ class _Taken:
         pairs, sure = bending.pairs[mine], bending.confidence[mine]
         shares = weight_taken(bending, self._row, pairs, sure, np.arange(len(mine)), [step])[0]
         a, b = self._links.cannot[link].tolist()
-        left, right = self._graph.chains(a), self._graph.chains(b)
+        left, right = self._closed.chains(a), self._closed.chains(b)
         best = pairs[shares >= shares.max() * (1.0 - 1e-9)].tolist()
         turned = [(x, y) if x in left.length else (y, x) for x, y in best]
         x, y = min(turned, key=lambda pair: (left.length[pair[0]] + right.length[pair[1]], pair))

@@ -18,7 +18,6 @@ For a single pair, of whose ends only x is near, that is
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,8 +26,6 @@ from scipy.spatial.distance import cdist
 
 from linkshift._core.arrays import Array
 from linkshift.links import Links
-from linkshift.links._closure import components
-from linkshift.refinement import certain_links
 from linkshift.shift.constrained import History, LinkKernel
 
 _CELLS = 1 << 22  # pairs times centres at a time
@@ -188,53 +185,3 @@ def group_pairs(bending: Bending, links: Links, component: Array) -> Groups:
     )
     group = np.unique(both, return_inverse=True)[1]
     return Groups(group[: len(bending.pairs)], group[len(bending.pairs) :])
-
-
-class MustGraph:
-    """Rows and the certain must-links between them."""
-
-    def __init__(self, links: Links, n_rows: int) -> None:
-        certain = certain_links(links)
-        # As in refinement: certain links that contradict each other are not passed on.
-        pairs = certain.must if not certain.conflicts() else certain.must[:0]
-        self.component = components(pairs, n_rows)
-        self._next: dict[int, list[int]] = {}
-        for a, b in pairs.tolist():
-            self._next.setdefault(a, []).append(b)
-            self._next.setdefault(b, []).append(a)
-
-    def chains(self, row: int) -> Chains:
-        """Search the component of a row, breadth first."""
-        before: dict[int, int] = {row: row}
-        length = {row: 1}
-        waiting = deque([row])
-        while waiting:
-            at = waiting.popleft()
-            for step in sorted(self._next.get(at, [])):
-                if step not in before:
-                    before[step], length[step] = at, length[at] + 1
-                    waiting.append(step)
-        return Chains(before, length)
-
-
-@dataclass(frozen=True)
-class Chains:
-    """Shortest chains of must-links from a row to each row of its component.
-
-    Attributes
-    ----------
-    before : dict
-        The row before each row on the way; the first row is before itself.
-    length : dict
-        Rows on the way, both ends counted.
-    """
-
-    before: dict[int, int]
-    length: dict[int, int]
-
-    def to(self, row: int) -> tuple[int, ...]:
-        """Give the rows of the chain, from the first to this one."""
-        found = [row]
-        while self.before[found[-1]] != found[-1]:
-            found.append(self.before[found[-1]])
-        return tuple(reversed(found))

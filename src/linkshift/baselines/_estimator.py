@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array
 from linkshift.baselines._initial import neighbourhood_centres
-from linkshift.baselines._link_graph import LinkGraph, link_graph
-from linkshift.estimators._common import joined_links, refuse_links_as_y
-from linkshift.links import Links
-from linkshift.metrics import link_satisfaction
+from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.links import ClosedLinks, SignedEdges, signed_edges
 
 
 class Run(NamedTuple):
@@ -31,8 +27,56 @@ class Run(NamedTuple):
     n_iter: int
 
 
-class LinkedKMeans(ClusterMixin, BaseEstimator):
-    """K-means under links: the best of several runs by the objective."""
+class LinkGraph(NamedTuple):
+    """Links between components of rows.
+
+    Every pair of rows of two joined components is one link. A component of must-linked rows is
+    joined to itself.
+    """
+
+    component: Array  # component of each row
+    edges: SignedEdges
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return len(self.edges.start) - 1
+
+
+def link_graph(closed: ClosedLinks, weight: float) -> LinkGraph:
+    """Weigh links by ``weight`` times their confidence; certain ones are closed first.
+
+    As soon as one link has a confidence below one, none are closed: each stays a pair of rows,
+    so that wrong answers do not multiply. Certain links that contradict each other raise.
+    """
+    links = closed.links
+    if closed.all_certain:
+        component, cannot = closed.closure.component, closed.closure.component_cannot
+        together = np.flatnonzero(closed.closure.sizes > 1)
+        must = np.stack([together, together], axis=1)
+        signed = np.concatenate([np.ones(len(must)), -np.ones(len(cannot))])
+    else:
+        component, must, cannot = np.arange(closed.n_samples), links.must, links.cannot
+        signed = np.concatenate([links.must_confidence, -links.cannot_confidence])
+    pairs = np.concatenate([must, cannot])
+    n_components = int(component.max(initial=-1)) + 1
+    return LinkGraph(component.astype(np.int64), signed_edges(pairs, weight * signed, n_components))
+
+
+@dataclass(frozen=True)
+class _State:
+    """What new rows are measured by."""
+
+    origin: Array
+    centres: Array  # about the origin
+    metric: Array
+
+
+class LinkedKMeans(LinkedClusterer):
+    """K-means under links: the best of several runs by the objective.
+
+    New rows go to the nearest centre.
+    """
 
     n_clusters: int
     weight: float
@@ -50,57 +94,26 @@ class LinkedKMeans(ClusterMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: object = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> Self:
-        """Cluster the rows of X under links.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-        y : ignored
-            For scikit-learn's conventions only.
-        links : Links, default=None
-            Must-links and cannot-links.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 where unknown; they become links and join ``links``.
-
-        Returns
-        -------
-        self
-        """
-        refuse_links_as_y(y)
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
+    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
         n = data.shape[0]
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-        given = joined_links(links, partial_labels, n)
-        graph = link_graph(given, n, self.weight)
+        graph = link_graph(closed, self.weight)
         random = check_random_state(self.random_state)
         # Centred: sums of squares then lose no digits.
-        self._origin = data.mean(axis=0, dtype=np.float64)
-        points = data - self._origin
+        origin = data.mean(axis=0, dtype=np.float64)
+        points = data - origin
         runs = [
-            self._run(points, graph, self._first_centres(points, given, random), random)
+            self._run(points, graph, self._first_centres(points, origin, closed, random), random)
             for _ in range(self.n_init)
         ]
         best = min(runs, key=lambda run: float(run.objectives[-1]))
-        self.labels_ = best.labels
-        self.cluster_centers_ = (best.centres + self._origin).astype(data.dtype)
-        self.objectives_ = best.objectives
-        self.n_iter_ = best.n_iter
-        self.n_clusters_ = len(np.unique(best.labels))
-        self.link_report_ = link_satisfaction(self.labels_, given)
-        self._centres, self._metric = best.centres, best.metric
-        self._label_of_row = dict(zip(map(bytes, data), best.labels.tolist(), strict=True))
-        return self
+        attributes = {
+            "cluster_centers_": (best.centres + origin).astype(data.dtype),
+            "objectives_": best.objectives,
+            "n_iter_": best.n_iter,
+        }
+        return Fitted(best.labels, _State(origin, best.centres, best.metric), attributes)
 
     @abstractmethod
     def _run(
@@ -108,46 +121,30 @@ class LinkedKMeans(ClusterMixin, BaseEstimator):
     ) -> Run:
         """Iterate from some centres until no label changes."""
 
-    def _first_centres(self, X: Array, links: Links, random: np.random.RandomState) -> Array:
+    def _first_centres(
+        self, X: Array, origin: Array, closed: ClosedLinks, random: np.random.RandomState
+    ) -> Array:
         if isinstance(self.init, str):
-            used = links if self.init == "neighbourhoods" else Links()
-            return neighbourhood_centres(X, used, self.n_clusters, random)
+            together = closed.must_component
+            if self.init != "neighbourhoods":
+                together = np.arange(len(X))
+            return neighbourhood_centres(X, together, self.n_clusters, random)
         centres = np.asarray(self.init, dtype=np.float64)
         if centres.shape != (self.n_clusters, X.shape[1]):
             raise ValueError(
                 f"init has shape {centres.shape}; {self.n_clusters} centres with "
                 f"{X.shape[1]} features need {(self.n_clusters, X.shape[1])}."
             )
-        return centres - self._origin
+        return centres - origin
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Cluster of the nearest centre; a row that was in ``fit`` keeps its label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        points = data - self._origin
-        distance = np.stack(
-            [
-                ((points - centre) ** 2 * metric).sum(axis=1) - np.log(metric).sum()
-                for centre, metric in zip(self._centres, self._metric, strict=True)
-            ],
-            axis=1,
-        )
-        nearest = distance.argmin(axis=1).tolist()
-        known = self._label_of_row
-        return np.array(
-            [known.get(bytes(row), label) for row, label in zip(data, nearest, strict=True)],
-            dtype=np.int64,
-        )
+    def _predict(self, data: Array) -> Array:
+        state = self._state
+        points = data - state.origin
+        distance = [
+            ((points - centre) ** 2 * metric).sum(axis=1) - np.log(metric).sum()
+            for centre, metric in zip(state.centres, state.metric, strict=True)
+        ]
+        return np.stack(distance, axis=1).argmin(axis=1)
 
 
 def means(X: Array, labels: Array, centres: Array) -> Array:

@@ -6,11 +6,10 @@ import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from linkshift._core.arrays import Array
-from linkshift.links import Links
 
 
 def neighbourhood_centres(
-    X: Array, links: Links, n_clusters: int, random: np.random.RandomState
+    X: Array, component: Array, n_clusters: int, random: np.random.RandomState
 ) -> Array:
     r"""Centres from what is must-linked, the large and far ones first.
 
@@ -26,8 +25,8 @@ def neighbourhood_centres(
     ----------
     X : ndarray of shape (n, d)
         Data.
-    links : Links
-        Only must-links count.
+    component : ndarray of shape (n,)
+        Component of must-links of each row.
     n_clusters : int
         Number of centres.
     random : RandomState
@@ -37,21 +36,20 @@ def neighbourhood_centres(
     -------
     ndarray of shape (n_clusters, d)
     """
-    means, sizes = _neighbourhoods(X, links)
+    means, sizes = _neighbourhoods(X, component)
     centres = means[_farthest_first(means, sizes, n_clusters)]
     if len(centres) < n_clusters:
         centres = _top_up(X, centres, n_clusters, random)
     return centres
 
 
-def _neighbourhoods(X: Array, links: Links) -> tuple[Array, Array]:
-    """Means and sizes of the must-linked components of two rows and more."""
-    closure = Links(links.must).closure(X.shape[0])
-    sums = np.zeros((closure.n_components, X.shape[1]))
-    np.add.at(sums, closure.component, X)
-    large = closure.sizes > 1
-    sizes = closure.sizes[large]
-    return sums[large] / sizes[:, None], sizes
+def _neighbourhoods(X: Array, component: Array) -> tuple[Array, Array]:
+    """Means and sizes of the components of two rows and more."""
+    sizes = np.bincount(component)
+    sums = np.zeros((len(sizes), X.shape[1]))
+    np.add.at(sums, component, X)
+    large = sizes > 1
+    return sums[large] / sizes[large, None], sizes[large]
 
 
 def _farthest_first(means: Array, sizes: Array, most: int) -> list[int]:

@@ -53,8 +53,8 @@ def pck_costs(x, c, centres, graph, count, share, cost):
         for f in range(d):
             total += (x[f] - centres[h, f]) ** 2
         cost[h] = 0.5 * total
-    for e in range(graph.edge_start[c], graph.edge_start[c + 1]):
-        o, w = graph.edge[e], share * graph.weight[e]
+    for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
+        o, w = graph.edges.other[e], share * graph.edges.weight[e]
         # A must-link saves where it holds, a cannot-link costs where it does not.
         here = 0
         for h in range(k):
@@ -139,8 +139,8 @@ def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, share, 
         cost[h] = -log_det[h]
         for f in range(d):
             cost[h] += metric[h, f] * (x[f] - centres[h, f]) ** 2
-    for e in range(graph.edge_start[c], graph.edge_start[c + 1]):
-        o, w = graph.edge[e], share * graph.weight[e]
+    for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
+        o, w = graph.edges.other[e], share * graph.edges.weight[e]
         whole = 0.0
         for h in range(k):  # squared distances to the rows of o with label h, in h's metric
             own[h] = 0.0
@@ -190,8 +190,8 @@ def mpck_scatter(X, labels, centres, span, graph, tallies):
         h, c = labels[i], graph.component[i]
         for f in range(d):
             scatter[h, f] += (X[i, f] - centres[h, f]) ** 2
-        for e in range(graph.edge_start[c], graph.edge_start[c + 1]):
-            o, w = graph.edge[e], 0.5 * graph.weight[e]
+        for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
+            o, w = graph.edges.other[e], 0.5 * graph.edges.weight[e]
             for g in range(k):
                 if tallies.n_rows[o, g] == 0 or (w > 0) == (g == h):
                     continue

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from linkshift._core.arrays import Array
-from linkshift.baselines._estimator import LinkedKMeans, Run, means
-from linkshift.baselines._link_graph import LinkGraph
+from linkshift.baselines._estimator import LinkedKMeans, LinkGraph, Run, means
 from linkshift.baselines._loops import (
     Tallies,
     farthest_pair,

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkshift._core.arrays import Array
-from linkshift.baselines._estimator import LinkedKMeans, Run, means
-from linkshift.baselines._link_graph import LinkGraph
+from linkshift.baselines._estimator import LinkedKMeans, LinkGraph, Run, means
 from linkshift.baselines._loops import pck_objective, pck_sweep
 
 __all__ = ["PCKMeans"]

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, warn
 from linkshift.links import Closure
 
 
-def closed_pairs(closure: Closure, max_pairs: int, *, warn: bool = True) -> Array:
+def closed_pairs(closure: Closure, max_pairs: int, *, complain: bool = True) -> Array:
     """Pairs of rows that the closure holds apart, or an even share of them, with a warning."""
     n_pairs = closure.sizes[closure.component_cannot].prod(axis=1)
     if n_pairs.sum() <= max_pairs:
         return closure.cannot_pairs()
     share = max(1, max_pairs // len(n_pairs))
     used = int(np.minimum(n_pairs, share).sum())
-    if warn and used < n_pairs.sum():
-        warnings.warn(
-            f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of them, "
-            "evenly spread, bend the shift (labels honour all). Raise max_pairs to use more.",
-            stacklevel=7,
+    if complain and used < n_pairs.sum():
+        warn(
+            Advice(
+                f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of "
+                "them, evenly spread, bend the shift (labels honour all).",
+                "Raise max_pairs to use more.",
+                command="",
+                parameter="max_pairs",
+                value=max_pairs,
+            )
         )
     pairs = [
         _spread_pairs(closure.members(a), closure.members(b), share)

@@ -1,103 +1,81 @@
-"""What every estimator needs at its door."""
+"""What several estimators say and ask for."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from typing import Any
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from linkshift._core.arrays import first_of_equal_rows
+from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, warn
 from linkshift.bandwidth import neighbour_bandwidth
-from linkshift.links import Links, class_codes
+from linkshift.shift.engine import Ascent
 
-_MOST_COMPLETE = 200  # labelled rows, whose pairs number 19,900
+__all__ = [
+    "NotConverged",
+    "kept_path",
+    "lift_coincident",
+    "neighbours_at_hand",
+    "spread_bandwidth",
+    "warn_if_moving",
+]
+
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 
 
-def refuse_links_as_y(y: object) -> None:
-    """Scikit-learn's clusterers ignore y: links in its place would be dropped without a word."""
-    if isinstance(y, Links):
-        raise TypeError("Links were given in the place of y, which is ignored; write links=...")
+class NotConverged(Advice, ConvergenceWarning):
+    """Points that were still moving when the steps were over."""
 
-
-def joined_links(
-    links: Links | None, partial_labels: ArrayLike | None, n: int, *, counted: bool = False
-) -> Links:
-    """Links and partial labels as one set of links, checked against the number of rows.
-
-    For a method that counts links, up to 200 labelled rows are linked pair by pair.
-    """
-    given = Links.coerce(links).check(n)
-    if partial_labels is None:
-        return given
-    known = known_classes(partial_labels, n)
-    complete = counted and int((known >= 0).sum()) <= _MOST_COMPLETE
-    return given + Links.from_labels(known, complete=complete).check(n)
-
-
-def known_classes(partial_labels: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Partial labels as numbers, -1 where unknown (-1, None, NaN), one for each row."""
-    codes = class_codes(partial_labels)
-    if len(codes) != n:
-        raise ValueError(
-            f"partial_labels has {len(codes)} entries for {n} rows; give one for each row, -1 "
-            "where the class is unknown."
+    @classmethod
+    def of(cls, moving: int, n: int, max_iter: int, noun: str = "starts") -> Self:
+        """Say how many of n have not arrived."""
+        return cls(
+            f"{moving} of {n} {noun} were still moving after {max_iter} steps.",
+            "Increase max_iter or tol.",
+            command="Take a larger --max-iter.",
+            parameter="max_iter",
+            value=max_iter,
         )
-    return codes
 
 
-def predict_new(
-    X: NDArray[Any],
-    fit_X: NDArray[Any],
-    labels: NDArray[Any],
-    predict: Callable[[NDArray[Any]], NDArray[Any]],
-) -> NDArray[np.int64]:
-    """Labels of rows: a training row keeps its own, ``predict`` is called on the others."""
-    n = fit_X.shape[0]
-    seen = first_of_equal_rows(np.concatenate([fit_X, X]))[n:]
-    known = seen < n
-    found = np.empty(X.shape[0], dtype=np.int64)
-    found[known] = labels[seen[known]]
-    if not known.all():
-        found[~known] = predict(X[~known])
-    return found
+def warn_if_moving(converged: Array, max_iter: int) -> None:
+    """Warn of points that had not arrived when the steps were over."""
+    moving = int((~converged).sum())
+    if moving:
+        warn(NotConverged.of(moving, converged.shape[0], max_iter, "points"))
 
 
-def neighbours_at_hand(n_neighbors: int, n_points: int, *, stacklevel: int) -> int:
+def kept_path(ascent: Ascent, start: int) -> Array:
+    """Positions of one start, of an ascent that kept its paths."""
+    assert ascent.paths is not None
+    return ascent.paths[start]
+
+
+def neighbours_at_hand(n_neighbors: int, n_points: int) -> int:
     """Return k for bandwidths: ``n_neighbors``, or all other points, with a warning."""
     k = min(n_neighbors, n_points - 1)
     if k < n_neighbors:
-        warnings.warn(
-            f"n_neighbors={n_neighbors} needs as many other points, and there are {k}: "
-            "bandwidths reach to the farthest. Take fewer neighbours.",
-            stacklevel=stacklevel + 1,
+        warn(
+            Advice(
+                f"{n_neighbors} neighbours need as many other points, and there are {k}: "
+                "bandwidths reach to the farthest.",
+                "Set n_neighbors to a lower number.",
+                command="Take a lower --n-neighbors.",
+                parameter="n_neighbors",
+                value=n_neighbors,
+            )
         )
     return k
 
 
-def spread_bandwidth(points: NDArray[Any], k: int) -> NDArray[Any]:
+def spread_bandwidth(points: Array, k: int) -> Array:
     """Distance of each point to its k-th neighbour, lifted where neighbours coincide with it."""
     radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
     return lift_coincident(neighbour_bandwidth(points, k), radius)
 
 
-def tell_of_late_points(converged: NDArray[Any], max_iter: int, *, stacklevel: int) -> None:
-    """Warn of points that had not arrived when the steps were over."""
-    late = int((~converged).sum())
-    if late:
-        warnings.warn(
-            f"{late} of {converged.shape[0]} points were still moving after max_iter={max_iter} "
-            "steps; increase max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=stacklevel + 1,
-        )
-
-
-def lift_coincident(bandwidth: NDArray[Any], extent: float) -> NDArray[Any]:
+def lift_coincident(bandwidth: Array, extent: float) -> Array:
     """Where k neighbours coincide but for rounding, take the least bandwidth of the others."""
     real = bandwidth > _COINCIDENT * extent
     least = bandwidth[real].min() if real.any() else 1.0

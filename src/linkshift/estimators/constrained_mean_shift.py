@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import copy
-import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import Array, Progress
+from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift._explaining import Evidence, Explains, Refit
 from linkshift._link_shares import Bending
 from linkshift.bandwidth import grow, pair_range
+from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
 from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
-from linkshift.estimators._common import joined_links, refuse_links_as_y
-from linkshift.estimators._growth import (
-    best_stop,
-    halves,
-    rows_to_ask,
-    stops,
-    worth_asking,
-)
-from linkshift.links import Closure, Links
-from linkshift.metrics import link_satisfaction
+from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
+from linkshift.links import ClosedLinks, Links
 from linkshift.modes import merge_close
 from linkshift.refinement import (
     absorb_dust,
-    certain_links,
     hold,
     merge_by_votes,
     nearest_rows,
@@ -60,7 +51,25 @@ class _Run(NamedTuple):
     bending: tuple[Array, Array]  # cannot-linked pairs of rows, and their confidence
 
 
-class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
+@dataclass(frozen=True)
+class _State:
+    """Scaled data and schedule, which links do not change; and runs to go on from."""
+
+    low: Array
+    span: Array
+    points: Array  # scaled
+    schedule: Array  # bandwidths, from the first iteration to the last that there could be
+    params: dict[str, str]  # those that the runs depend on
+    runs: dict[str, _Run] = field(default_factory=dict)
+
+    def scaled(self, X: Array) -> Array:
+        return (X.astype(np.float64) - self.low) / self.span
+
+    def unscaled(self, points: Array) -> Array:
+        return points * self.span + self.low
+
+
+class ConstrainedMeanShift(Explains, LinkedClusterer):
     r"""Mean shift under must-links and cannot-links (CMS).
 
     Every point's centre climbs a density of its own, from which cannot-links take weight,
@@ -82,7 +91,7 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
     kernel : {"truncated_gaussian", "gaussian", "flat"}, default="truncated_gaussian"
         Kernel k, written :math:`\exp(-\|x\|^2 / h^2)` as in the paper.
     truncation : float, default=0.2
-        Where the truncated Gaussian is cut: weights up to this are nought.
+        Where the truncated Gaussian is cut: weights up to this are zero.
     constraint_scale : float, default=0.5
         The lambda of :math:`h_c = \max\{\epsilon, \min\{h, \lambda \|t_x - t_y\|\}\}`.
     bandwidth : float or array-like, default=None
@@ -165,6 +174,9 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
     lower confidence may. They are not closed, since a wrong answer would be multiplied: they bend
     the shift one by one, each by its confidence, and refinement weighs them.
 
+    New rows are labelled by a vote of the nearest training rows
+    (:func:`linkshift.refinement.neighbours_vote`).
+
     Without cannot-links the growing bandwidth merges everything into one cluster; a warning
     says so.
 
@@ -202,6 +214,7 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "progress": [callable, None],
     }
+    _counts_links = True
 
     def __init__(
         self,
@@ -244,48 +257,19 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: object = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> ConstrainedMeanShift:
-        """Cluster the rows of X under links.
+    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+        self._check_links(closed)
+        low = data.min(axis=0).astype(np.float64)
+        span = np.ptp(data, axis=0).astype(np.float64)
+        if not self.scale_features:
+            low, span = np.zeros_like(low), np.ones_like(span)
+        span[span == 0] = 1.0
+        points = (data.astype(np.float64) - low) / span
+        schedule = self._schedule(points)
+        state = _State(low, span, points, schedule, self._shift_params())
+        return self._cluster(state, closed, data.dtype)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-        y : ignored
-            For scikit-learn's conventions only; partial labels enter by ``partial_labels``.
-        links : Links, default=None
-            Must-links and cannot-links.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 where unknown; they become links and join ``links``.
-
-        Returns
-        -------
-        self
-        """
-        refuse_links_as_y(y)
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
-        self._check_combinations()
-        given = joined_links(links, partial_labels, data.shape[0], counted=True)
-        closure = self._close(given, data.shape[0])  # raises before anything is set
-        self._dtype = data.dtype
-        self._set_scaling(data)
-        self._fit_points = self._scaled(data)
-        self._bandwidths = self._schedule(self._fit_points)
-        self._runs: dict[str, _Run] = {}
-        self._fit_params = self._shift_params()
-        return self._cluster(given, closure)
-
-    def refit(
-        self, *, links: Links | None = None, partial_labels: ArrayLike | None = None
-    ) -> ConstrainedMeanShift:
+    def refit(self, *, links: Links | None = None, partial_labels: ArrayLike | None = None) -> Self:
         """Cluster the rows of the last ``fit`` again, under other links.
 
         Goes on from the first iteration that the changed links could have altered, so that a
@@ -304,13 +288,13 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
         self
         """
         check_is_fitted(self, "labels_")
-        if not self._runs:
+        if not self._state.runs:
             raise ValueError("refit goes on from the history: fit with keep_history=True first.")
-        if self._shift_params() != self._fit_params:
-            raise ValueError("Parameters have changed since fit; call fit again.")
-        n = self._fit_points.shape[0]
-        given = joined_links(links, partial_labels, n, counted=True)
-        return self._cluster(given, self._close(given, n))
+        self._refuse_changed_params()
+        closed = closed_links(links, partial_labels, len(self._fit_X), counted=True)
+        self._check_links(closed)
+        self._keep(self._fit_X, closed, self._cluster(self._state, closed, self._fit_X.dtype))
+        return self
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""
@@ -330,117 +314,123 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
             if name not in free
         }
 
-    def _close(self, links: Links, n: int) -> Closure:
-        """Close the certain links; refuse contradictions, and links that would be ignored."""
-        self._refuse_idle_links(links)
-        return certain_links(links).closure(n)
+    def _refuse_changed_params(self) -> None:
+        if self._shift_params() != self._state.params:
+            raise ValueError("Parameters have changed since fit; call fit again.")
 
-    def _refuse_idle_links(self, links: Links) -> None:
-        """Refuse links that nothing would look at."""
-        if self.refine is not None:
-            return
-        if (links.must_confidence < 1.0).any():
+    def _check_links(self, closed: ClosedLinks) -> None:
+        """Refuse links that nothing would look at, and contradictions among certain ones."""
+        links = closed.links
+        if self.refine is None and (links.must_confidence < 1.0).any():
             raise ValueError(
                 "Must-links with a confidence below one act through refinement alone; set "
                 "refine='links', or give them confidence one."
             )
-        if len(links.must) and not len(links.cannot) and not self.enforce:
+        idle = self.refine is None and not self.enforce
+        if idle and len(links.must) and not len(links.cannot):
             raise ValueError(
                 "With refine=None and enforce=False must-links only spread cannot-links, and there "
                 "are none; set refine='links' or enforce=True."
             )
+        closed.closure  # noqa: B018 (raises)
 
-    def _cluster(self, links: Links, closure: Closure) -> ConstrainedMeanShift:
+    def _cluster(
+        self, state: _State, closed: ClosedLinks, dtype: Any, *, keep: bool | None = None
+    ) -> Fitted:
         """Go through the stages: choose how far to grow, shift, label."""
-        if not len(links.cannot) and self.bandwidth is None:
-            warnings.warn(
-                "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
-                "merges all rows into one cluster. Give cannot-links, a fixed bandwidth, or use "
-                "MeanShift.",
-                stacklevel=4,
+        if not len(closed.links.cannot) and self.bandwidth is None:
+            warn(
+                Advice(
+                    "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
+                    "merges all rows into one cluster.",
+                    "Give cannot-links, a fixed bandwidth, or use MeanShift.",
+                    parameter="links",
+                )
             )
-        neighbours = nearest_rows(self._fit_points, self.n_neighbors)
-        stop, asked = self._stop(links, neighbours)
-        self.bandwidth_ = self._bandwidths[: stop + 1]
-        part = (2, 3) if asked else (0, 1)
+        keep = self.keep_history if keep is None else keep
+        runs = dict(state.runs)
+        neighbours = nearest_rows(state.points, self.n_neighbors)
+        stop, asked = self._stop(state, closed, neighbours, runs, keep=keep)
+        bandwidths = state.schedule[: stop + 1]
         run, ascent = self._shift(
-            "all",
-            self._fit_points,
-            links,
-            closure,
-            self.bandwidth_,
-            keep=self.keep_history,
-            part=part,
+            state.points,
+            closed,
+            bandwidths,
+            runs.get("all"),
+            keep=keep,
+            progress=self._progress(*((2, 3) if asked else (0, 1))),
+            complain=True,
         )
-        if self.keep_history:
-            self._runs["all"] = run
-        self.n_iter_ = max(ascent.n_iter, 1)
-        self.labels_ = self._labels(ascent, float(self.bandwidth_[-1]), links, closure, neighbours)
-        self.n_clusters_ = int(self.labels_.max()) + 1
-        self.links_ = links
-        self.link_report_ = link_satisfaction(self.labels_, links)
-        self.shifted_ = self._unscaled(ascent.centres[ascent.group])
-        return self
+        if keep:
+            runs["all"] = run
+        labels = self._labels(ascent, float(bandwidths[-1]), closed, neighbours)
+        attributes = {
+            "bandwidth_": bandwidths,
+            "n_iter_": max(ascent.n_iter, 1),
+            "shifted_": state.unscaled(ascent.centres[ascent.group]).astype(dtype),
+        }
+        return Fitted(labels, replace(state, runs=runs), attributes)
 
-    def _stop(self, links: Links, neighbours: Array) -> tuple[int, bool]:
+    def _stop(
+        self,
+        state: _State,
+        closed: ClosedLinks,
+        neighbours: Array,
+        runs: dict[str, _Run],
+        *,
+        keep: bool,
+    ) -> tuple[int, bool]:
         """Return the last iteration of the schedule, and whether links were asked for it."""
-        points, last = self._fit_points, len(self._bandwidths) - 1
+        points, schedule = state.points, state.schedule
         growing = self.bandwidth is None and self.growth == "links"
-        if not growing or not worth_asking(links, len(points)):
-            return last, False
-        rows = rows_to_ask(points, links)
+        if not growing or not worth_asking(closed.links, len(points)):
+            return len(schedule) - 1, False
+        rows = rows_to_ask(points, closed.links)
         whole = len(rows) == len(points)
         sample = points if whole else points[rows]
-        parts = halves(sample, links if whole else links.take(rows))
+        parts = halves(sample, closed if whole else closed.take(rows))
         near = neighbours if whole else nearest_rows(sample, self.n_neighbors)
-        sample_stops = stops(sample, self._bandwidths)
+        sample_stops = stops(sample, schedule)
 
         def labels_at_stops(part: int) -> list[Array]:
-            used = parts[part]
-            closure = certain_links(used).closure(len(sample))
+            name = f"half {part}"
             run, ascent = self._shift(
-                f"half {part}" if whole else "sample",
                 sample,
-                used,
-                closure,
-                self._bandwidths,
+                parts[part],
+                schedule,
+                runs.get(name) if whole else None,
                 keep=True,
-                part=(part, 3),
+                progress=self._progress(part, 3),
             )
-            if self.keep_history and whole:
-                self._runs[f"half {part}"] = run
+            if keep and whole:
+                runs[name] = run
             labels = []
             for stop in sample_stops:
                 centres, group = run.history[min(stop + 1, len(run.history) - 1)]
-                state = replace(ascent, centres=centres, group=group)
-                labels.append(
-                    self._labels(state, float(self._bandwidths[stop]), used, closure, near)
-                )
+                reached = replace(ascent, centres=centres, group=group)
+                labels.append(self._labels(reached, float(schedule[stop]), parts[part], near))
             return labels
 
-        return stops(points, self._bandwidths)[best_stop(parts, labels_at_stops)], True
+        last = sample_stops if whole else stops(points, schedule)
+        return last[best_stop([part.links for part in parts], labels_at_stops)], True
 
     def _shift(
         self,
-        name: str,
         points: Array,
-        links: Links,
-        closure: Closure,
+        closed: ClosedLinks,
         bandwidths: Array,
+        before: _Run | None,
         *,
         keep: bool,
-        part: tuple[int, int],
+        progress: Progress | None = None,
+        complain: bool = False,
     ) -> tuple[_Run, ConstrainedAscent]:
-        """Shift under links, from where the last run of that name can be gone on with.
-
-        It is the ``part[0]``-th shift of ``part[1]``, for progress.
-        """
-        cannot, confidence = self._bending_links(links, closure, warn=name == "all")
+        """Shift under links, from where an earlier run can be gone on with."""
+        cannot, confidence = self._bending_links(closed, complain=complain)
         shift = self._shift_options(points)
         kernel = LinkKernel(self.kernel, self.truncation)
         past = None
-        if name in self._runs:
-            before = self._runs[name]
+        if before is not None:
             changed = changed_pairs(before.bending, (cannot, confidence))
             kept = first_effect(points, changed, before.history, bandwidths, kernel, **shift)
             past = before.history[: min(kept, len(bandwidths)) + 1]
@@ -454,7 +444,7 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
             until_settled=self.enforce,
             past=past,
             n_threads=n_threads(self.n_jobs),
-            progress=self._progress(*part),
+            progress=progress,
             **shift,
         )
         return _Run(ascent.history, (cannot, confidence)), ascent
@@ -467,7 +457,7 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
             "blurring": self.blurring,
         }
 
-    def _progress(self, part: int, parts: int) -> Callable[[int, int], None] | None:
+    def _progress(self, part: int, parts: int) -> Progress | None:
         """Progress of one shift as progress of the whole."""
         report = self.progress
         if report is None:
@@ -477,16 +467,21 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
     @property
     def history_(self) -> list[Array]:
         """Positions of all rows before each iteration and after the last."""
-        if not getattr(self, "_runs", None):
+        state: _State | None = getattr(self, "_state", None)
+        if state is None or not state.runs:
             raise AttributeError("history_ is there after fit with keep_history=True.")
-        return [self._unscaled(centres[group]) for centres, group in self._runs["all"].history]
+        return [
+            state.unscaled(centres[group]).astype(self._fit_X.dtype)
+            for centres, group in state.runs["all"].history
+        ]
 
-    def _bending_links(self, links: Links, closure: Closure, *, warn: bool) -> tuple[Array, Array]:
+    def _bending_links(self, closed: ClosedLinks, *, complain: bool) -> tuple[Array, Array]:
         """Cannot-linked pairs of rows that bend the shift, and their confidence."""
-        certain = closed_pairs(closure, self.max_pairs, warn=warn)
-        unsure = links.cannot_confidence < 1.0
-        pairs = np.concatenate([certain, links.cannot[unsure]])
-        return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[unsure]])
+        links = closed.links
+        certain = closed_pairs(closed.closure, self.max_pairs, complain=complain)
+        doubtful = links.cannot_confidence < 1.0
+        pairs = np.concatenate([certain, links.cannot[doubtful]])
+        return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[doubtful]])
 
     def _schedule(self, points: Array) -> Array:
         if self.bandwidth is None:
@@ -506,73 +501,40 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
         return bandwidths
 
     def _labels(
-        self,
-        ascent: ConstrainedAscent,
-        bandwidth: float,
-        links: Links,
-        closure: Closure,
-        neighbours: Array,
+        self, ascent: ConstrainedAscent, bandwidth: float, closed: ClosedLinks, neighbours: Array
     ) -> Array:
         """From end positions to labels: merge what is close, then let links settle."""
-        labels = self._merged(ascent.centres, ascent.group, bandwidth, closure)
+        labels = self._merged(ascent.centres, ascent.group, bandwidth, closed)
         labels = absorb_dust(labels, neighbours, self.min_cluster_size)
-        if self.refine == "links" and len(links):
-            labels = merge_by_votes(labels, links)
-            labels = settle(labels, links, neighbours, penalty=self.penalty)
+        if self.refine == "links" and len(closed):
+            labels = merge_by_votes(labels, closed.links)
+            labels = settle(labels, closed, neighbours, penalty=self.penalty)
         if self.enforce:
-            labels = hold(labels, closure, neighbours)
+            labels = hold(labels, closed.closure, neighbours)
         return labels
 
-    def _merged(self, centres: Array, group: Array, bandwidth: float, closure: Closure) -> Array:
+    def _merged(self, centres: Array, group: Array, bandwidth: float, closed: ClosedLinks) -> Array:
         """Cluster of each row by the closeness of the centres alone."""
         apart = None
-        if self.enforce and len(closure.component_cannot):
-            apart = centres_apart(group, closure)
+        if self.enforce and len(closed.closure.component_cannot):
+            apart = centres_apart(group, closed.closure)
         # The paper's threshold: kernel value above 0.99 at the last bandwidth.
         radius = bandwidth * np.sqrt(-np.log(0.99))
         return merge_close(centres, radius, apart)[group]
 
-    def _set_scaling(self, X: Array) -> None:
-        low = X.min(axis=0).astype(np.float64)
-        span = np.ptp(X, axis=0).astype(np.float64)
-        if not self.scale_features:
-            low, span = np.zeros_like(low), np.ones_like(span)
-        span[span == 0] = 1.0
-        self._low, self._span = low, span
-
-    def _scaled(self, X: Array) -> Array:
-        return (X.astype(np.float64) - self._low) / self._span
-
-    def _unscaled(self, points: Array) -> Array:
-        return (points * self._span + self._low).astype(self._dtype)
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Cluster of each row, by a vote of the nearest training rows.
-
-        The vote is that of :func:`linkshift.refinement.neighbours_vote`. A row that coincides with
-        a training row gets that row's label, so that training rows get ``labels_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "labels_")
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return neighbours_vote(self._scaled(data), self._fit_points, self.labels_, self.n_neighbors)
+    def _predict(self, data: Array) -> Array:
+        state = self._state
+        return neighbours_vote(state.scaled(data), state.points, self.labels_, self.n_neighbors)
 
     def _evidence(self, row: int) -> Evidence:
-        """Tell what explains a row: its centre's way, what bent it, and fits from the history."""
-        if self._shift_params() != self._fit_params:
-            raise ValueError("Parameters have changed since fit; call fit again.")
-        points, links = self._fit_points, self.links_
-        closure = certain_links(links).closure(len(points))
-        twin = self._with_history(closure)
-        run = twin._runs["all"]
+        """Tell what explains a row: its centre's path, what bent it, and fits from the history."""
+        self._refuse_changed_params()
+        state, n = self._state, len(self._fit_X)
+        points, closed = state.points, ClosedLinks(self.links_, n)
+        runs = dict(state.runs)
+        if "all" not in runs:
+            runs["all"], _ = self._shift(points, closed, self.bandwidth_, None, keep=True)
+        run = runs["all"]
         centres, group = run.history[-1]
         bending = Bending(
             *run.bending,
@@ -583,41 +545,31 @@ class ConstrainedMeanShift(Explains, ClusterMixin, BaseEstimator):
             enforced=self.enforce,
             **self._shift_options(points),
         )
+        dtype = self._fit_X.dtype
         return Evidence(
             points,
-            twin._refit_without,
+            self._refits(replace(state, runs=runs)),
             path=np.stack([centres[group[row]] for centres, group in run.history]),
-            shown=self._unscaled,
+            shown=lambda positions: state.unscaled(positions).astype(dtype),
             bending=bending,
-            before_links=self._merged(centres, group, float(self.bandwidth_[-1]), closure),
+            before_links=self._merged(centres, group, float(self.bandwidth_[-1]), closed),
         )
 
-    def _with_history(self, closure: Closure) -> ConstrainedMeanShift:
-        """Copy the model, with the history of its shift, kept or made again."""
-        twin = copy.copy(self)
-        twin.keep_history, twin.progress, twin._runs = True, None, dict(self._runs)
-        if "all" not in twin._runs:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # fit has said it
-                twin._runs["all"], _ = twin._shift(
-                    "all",
-                    twin._fit_points,
-                    twin.links_,
-                    closure,
-                    twin.bandwidth_,
-                    keep=True,
-                    part=(0, 1),
-                )
-        return twin
+    def _refits(self, state: _State) -> Callable[[Links], Refit]:
+        """Give a function that clusters under other links, from the history of this fit."""
+        runs = dict(state.runs)
+        silent = clone(self).set_params(progress=None)
 
-    def _refit_without(self, links: Links) -> Refit:
-        """Cluster a copy under other links, from the history of this one."""
-        other = copy.copy(self)
-        other._runs = dict(self._runs)
-        other._cluster(links, self._close(links, len(self._fit_points)))
-        self._runs = {**other._runs, **self._runs}  # halves that were not there serve the next
-        note = ""
-        if len(other.bandwidth_) != len(self.bandwidth_):
-            ends = [f"{model.bandwidth_[-1]:.3g}" for model in (other, self)]
-            note = f"its bandwidth then grows to {ends[0]} instead of {ends[1]}"
-        return Refit(other.labels_, note)
+        def refit(links: Links) -> Refit:
+            closed = ClosedLinks(links, len(state.points))
+            silent._check_links(closed)
+            other = silent._cluster(replace(state, runs=runs), closed, np.float64, keep=True)
+            for name, run in other.state.runs.items():
+                runs.setdefault(name, run)  # halves that were not there serve the next
+            then, now = other.attributes["bandwidth_"], self.bandwidth_
+            note = ""
+            if len(then) != len(now):
+                note = f"its bandwidth then grows to {then[-1]:.3g} instead of {now[-1]:.3g}"
+            return Refit(other.labels, note)
+
+        return refit

@@ -8,28 +8,26 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.arrays import Array
 from linkshift._core.labels import first_come
 from linkshift._core.threads import n_threads
-from linkshift.estimators._common import joined_links, refuse_links_as_y
+from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.groups.alternation import (
     Alternation,
     alternate,
     random_partition,
     spectral_partition,
 )
-from linkshift.groups.boosting import fit_classifiers, held_out_scores, log_loss
+from linkshift.groups.boosting import Classifiers, fit_classifiers, held_out_scores, log_loss
 from linkshift.groups.consensus import consensus, loss_weights
+from linkshift.groups.samples import Samples, column_positions, is_several, ordered_tables
 from linkshift.groups.views import Gamma, KernelBank, Metric, kernel_bank
-from linkshift.links import ConflictError, Links
-from linkshift.metrics import link_satisfaction
+from linkshift.links import ClosedLinks, ConflictError
 
 __all__ = ["GroupFeatureClustering", "starts_spectral"]
 
@@ -40,7 +38,7 @@ _LAST = 5  # iterations of each alternation that are heard
 _EVERY = 4  # with init="both", one of so many partitions is spectral
 
 
-class GroupFeatureClustering(ClusterMixin, BaseEstimator):
+class GroupFeatureClustering(LinkedClusterer):
     r"""Clustering in which every cluster selects the views that tell it from the rest.
 
     A cluster c is good when a classifier :math:`f_c` can tell its members from all other samples.
@@ -147,6 +145,11 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
     Memory is 4 M n^2 bytes for M views up to 1 GiB; above, kernel values are computed again and
     again. Time grows with n, C, M, ``n_candidates`` and the number of weak learners.
 
+    ``X`` in ``fit`` and ``predict`` is one table, which ``views`` may part into views, or a list or
+    dict with one table for each view, with the same samples in the same order. For the metrics
+    "precomputed" and "kernel" a table has one column for each training sample. New samples go
+    to the cluster whose classifier gives the highest score.
+
     Links of confidence one always hold. Others may be violated at a price that adds up with the
     loss (:func:`linkshift.groups.assignment.assign`).
 
@@ -234,76 +237,73 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric in _MATRICES
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: object = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> GroupFeatureClustering:
-        """Find clusters and the views that tell them apart.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or list or dict of tables
-            One table, which ``views`` may part into views; or one table for each view, with the
-            same samples in the same order. For the metrics "precomputed" and "kernel" a table is
-            an (n_samples, n_samples) matrix.
-        y : ignored
-            For scikit-learn's conventions only; labels enter by ``partial_labels``.
-        links : Links, default=None
-            Pairs that belong together or do not.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 (or None, NaN) where unknown; they become links.
-
-        Returns
-        -------
-        self
-        """
-        refuse_links_as_y(y)
-        bank, tables = self._read(X)
-        n = bank.n_samples
-        if self.n_clusters > n:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} clusters of n_samples={n} samples: take fewer "
-                "clusters, at most one for each sample."
-            )
-        given = joined_links(links, partial_labels, n)
-        self._bank, self._tables = bank, tables
-        self.size_bounds_ = self._sizes(n)
-        seeds = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=self.n_init + 3
-        )
-        starts = [self._start(given, i, seed) for i, seed in enumerate(seeds[3:])]
-        self.history_ = self._alternate(starts, given)
-        self.n_iter_ = max(way.n_iter for way in self.history_)
-        self.labels_ = first_come(self._join(given, int(seeds[0])), np.int64)
-        self.n_clusters_ = int(self.labels_.max()) + 1
-        self._judge(int(seeds[1]), int(seeds[2]))
-        self.links_ = given
-        self.link_report_ = link_satisfaction(self.labels_, given)
-        return self
-
-    def _read(self, X: Any) -> tuple[KernelBank, list[Array]]:
+    def _read(self, X: Any, *, reset: bool) -> Samples:
         """Kernels of the views, and the tables that they were made from."""
+        if not reset:
+            return self._read_new(X)
         for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # those of an earlier fit
+            vars(self).pop(name, None)  # those of an earlier fit, of one table
         options: dict[str, Any] = {"metric": self.metric, "gamma": self.gamma}
-        if _is_several(X):
+        if is_several(X):
             if self.views is not None:
                 raise ValueError(
                     "views parts the columns of one table, and X holds one table for each view "
                     "already; drop views, or pass the tables side by side in one."
                 )
             bank = kernel_bank(X, **options)
-            return bank, _tables(X, bank)
+            return Samples(bank, ordered_tables(X, bank))
         data: Array = validate_data(self, X, dtype=np.float64)
         if self.views is None:
-            return kernel_bank([data], **options), [data]
-        groups = {name: _positions(X, columns) for name, columns in self.views.items()}
-        return kernel_bank(data, groups=groups, **options), [data]
+            return Samples(kernel_bank([data], **options), [data])
+        groups = {name: column_positions(X, columns) for name, columns in self.views.items()}
+        return Samples(kernel_bank(data, groups=groups, **options), [data])
+
+    def _read_new(self, X: Any) -> Samples:
+        bank = self._state
+        if hasattr(self, "n_features_in_"):
+            if is_several(X):
+                raise ValueError(
+                    "fit had one table, and X holds several views; pass one table with the same "
+                    "columns."
+                )
+            data: Array = validate_data(self, X, dtype=np.float64, reset=False)
+            return Samples(bank, [data])
+        if not is_several(X):
+            raise ValueError(
+                f"fit had {bank.n_views} views, {', '.join(bank.names)}, and X "
+                "is one table; pass a list or dict with a table for each view."
+            )
+        bank.transform(X, samples=[])  # raises what is wrong with them
+        return Samples(bank, ordered_tables(X, bank))
+
+    def _rows(self, data: Samples) -> Array:
+        return data.side_by_side()
+
+    def _fit(self, data: Samples, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+        bank, n = data.bank, data.bank.n_samples
+        if self.n_clusters > n:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} clusters of n_samples={n} samples: take fewer "
+                "clusters, at most one for each sample."
+            )
+        constraints: dict[str, Any] = {"size_bounds": self._sizes(n), "links": closed}
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=self.n_init + 3
+        )
+        starts = [self._start(bank, constraints, i, seed) for i, seed in enumerate(seeds[3:])]
+        history = self._alternate(bank, starts, constraints)
+        labels = first_come(self._join(history, constraints, int(seeds[0])), np.int64)
+        loss, classifiers = self._judge(bank, labels, int(seeds[1]), int(seeds[2]))
+        attributes = {
+            "history_": history,
+            "n_iter_": max(one.n_iter for one in history),
+            "size_bounds_": constraints["size_bounds"],
+            "loss_": loss,
+            "classifiers_": classifiers,
+            "view_importances_": classifiers.view_importances,
+            "view_names_": bank.names,
+        }
+        return Fitted(labels, bank, attributes)
 
     def _sizes(self, n: int) -> tuple[int, int] | None:
         if self.size_bounds is None:
@@ -314,31 +314,34 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         return self.size_bounds  # assign checks them
 
     def _start(
-        self, links: Links, i: int, seed: int
+        self, bank: KernelBank, constraints: dict[str, Any], i: int, seed: int
     ) -> tuple[NDArray[np.int64], np.random.RandomState]:
         """Draw partition i to begin with; with it, the random numbers to go on with."""
         random = np.random.RandomState(seed)
-        options: dict[str, Any] = {
-            "size_bounds": self.size_bounds_,
-            "links": links,
-            "random_state": random,
-        }
         try:
             if starts_spectral(self.init, i):
-                labels = spectral_partition(self._bank, self.n_clusters, **options)
+                labels = spectral_partition(
+                    bank, self.n_clusters, random_state=random, **constraints
+                )
             else:
-                labels = random_partition(self._bank.n_samples, self.n_clusters, **options)
+                labels = random_partition(
+                    bank.n_samples, self.n_clusters, random_state=random, **constraints
+                )
         except ConflictError:
             raise
         except ValueError as error:
             raise ValueError(
-                f"{error} (n_clusters={self.n_clusters}, size_bounds={self.size_bounds_}); take "
-                "wider size_bounds or another n_clusters, or drop links."
+                f"{error} (n_clusters={self.n_clusters}, "
+                f"size_bounds={constraints['size_bounds']}); take wider size_bounds or another "
+                "n_clusters, or drop links."
             ) from error
         return labels, random
 
     def _alternate(
-        self, starts: list[tuple[NDArray[np.int64], np.random.RandomState]], links: Links
+        self,
+        bank: KernelBank,
+        starts: list[tuple[NDArray[np.int64], np.random.RandomState]],
+        constraints: dict[str, Any],
     ) -> list[Alternation]:
         """Go on from every partition, several at a time."""
         threads = n_threads(self.n_jobs)
@@ -347,11 +350,9 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         def one(start: tuple[NDArray[np.int64], np.random.RandomState]) -> Alternation:
             labels, random = start
             return alternate(
-                self._bank,
+                bank,
                 labels,
                 self.n_clusters,
-                size_bounds=self.size_bounds_,
-                links=links,
                 base=self.base,
                 step=self.step,
                 max_iter=self.max_iter,
@@ -359,85 +360,51 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
                 n_candidates=self.n_candidates,
                 n_threads=max(1, threads // at_once),
                 random_state=random,
+                **constraints,
             )
 
         found: list[Alternation] = []
         with ThreadPoolExecutor(at_once) as pool:
-            for way in pool.map(one, starts):
-                found.append(way)
+            for alternation in pool.map(one, starts):
+                found.append(alternation)
                 if self.progress is not None:
                     self.progress(len(found), self.n_init)
         return found
 
-    def _join(self, links: Links, seed: int) -> NDArray[np.int64]:
+    def _join(
+        self, history: list[Alternation], constraints: dict[str, Any], seed: int
+    ) -> NDArray[np.int64]:
         """Labels that the last partitions have in common, or those of least loss."""
         if not self.consensus or self.n_init == 1:
-            return min(self.history_, key=lambda way: float(way.loss[-1])).labels
-        loss = np.array([way.loss[-_LAST:].mean() for way in self.history_])
+            return min(history, key=lambda one: float(one.loss[-1])).labels
+        loss = np.array([one.loss[-_LAST:].mean() for one in history])
         return consensus(
-            np.concatenate([way.last(_LAST) for way in self.history_]),
+            np.concatenate([one.last(_LAST) for one in history]),
             self.n_clusters,
             weights=np.repeat(loss_weights(loss), _LAST),
-            size_bounds=self.size_bounds_,
-            links=links,
             random_state=seed,
+            **constraints,
         )
 
-    def _judge(self, held_out_seed: int, seed: int) -> None:
+    def _judge(
+        self, bank: KernelBank, labels: Array, held_out_seed: int, seed: int
+    ) -> tuple[float, Classifiers]:
         """Learn the classifiers of the final labels, and what they lose."""
         options: dict[str, Any] = {
             "n_rounds": self.base + (self.max_iter - 1) * self.step,
             "n_candidates": self.n_candidates,
             "n_threads": n_threads(self.n_jobs),
         }
-        problem = (self._bank, self.labels_, self.n_clusters_)
+        problem = (bank, labels, int(labels.max()) + 1)
         scores = held_out_scores(
             *problem, n_folds=self.n_folds, random_state=held_out_seed, **options
         )
-        self.loss_ = float(log_loss(scores, self.labels_).sum())
-        self.classifiers_ = fit_classifiers(*problem, random_state=seed, **options)
-        self.view_importances_ = self.classifiers_.view_importances
-        self.view_names_ = self._bank.names
+        loss = float(log_loss(scores, labels).sum())
+        return loss, fit_classifiers(*problem, random_state=seed, **options)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Cluster of each sample: the one whose classifier gives the highest score.
-
-        Samples equal to a training sample in all views get its label (of several training
-        samples that are equal, that of the first; bounds may have parted them).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or list or dict of tables
-            New samples, in the form that ``fit`` had. With the metrics "precomputed" and "kernel"
-            a table has one column for each training sample.
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-        """
-        check_is_fitted(self, "labels_")
-        if hasattr(self, "n_features_in_"):
-            if _is_several(X):
-                raise ValueError(
-                    "fit had one table, and X holds several views; pass one table with the same "
-                    "columns."
-                )
-            data: Array = validate_data(self, X, dtype=np.float64, reset=False)
-            new: Any = data if self._bank.groups is not None else [data]
-        else:
-            if not _is_several(X):
-                raise ValueError(
-                    f"fit had {self._bank.n_views} views, {', '.join(self._bank.names)}, and X "
-                    "is one table; pass a list or dict with a table for each view."
-                )
-            new = X
-        columns = self._bank.transform(new, samples=self.classifiers_.samples)
-        labels = self.classifiers_.scores(columns).argmax(axis=1).astype(np.int64)
-        tables = [new] if self._bank.groups is not None else _tables(new, self._bank)
-        first = _first_equal(self._tables, tables)
-        known = first >= 0
-        labels[known] = self.labels_[first[known]]
-        return labels
+    def _predict(self, data: Samples) -> Array:
+        columns = data.bank.transform(data.views, samples=self.classifiers_.samples)
+        return self.classifiers_.scores(columns).argmax(axis=1)
 
 
 def starts_spectral(init: Literal["both", "random", "spectral"], i: int) -> bool:
@@ -450,49 +417,3 @@ def starts_spectral(init: Literal["both", "random", "spectral"], i: int) -> bool
     [False, False, False, True, False]
     """
     return init == "spectral" or (init == "both" and i % _EVERY == _EVERY - 1)
-
-
-def _is_several(X: Any) -> bool:
-    """Whether X holds a table for each view; a list of rows is one table."""
-    if isinstance(X, Mapping):
-        return not issparse(X)  # some sparse matrices are dicts
-    if not isinstance(X, list | tuple) or not X:
-        return False
-    return all(_dimensions(table) == 2 for table in X)
-
-
-def _dimensions(table: Any) -> int:
-    try:
-        return int(table.ndim) if hasattr(table, "ndim") else np.ndim(table)
-    except ValueError:  # rows of unequal lengths
-        return 0
-
-
-def _tables(X: Any, bank: KernelBank) -> list[Array]:
-    """Make arrays of views that the bank has checked, in its order."""
-    if isinstance(X, Mapping):
-        by_name = {str(name): table for name, table in X.items()}
-        X = [by_name[name] for name in bank.names]
-    return [np.asarray(table, dtype=np.float64) for table in X]
-
-
-def _positions(X: Any, columns: Any) -> Any:
-    """Columns of a DataFrame that are named, as positions; anything else as it is."""
-    if isinstance(columns, slice) or not hasattr(X, "columns"):
-        return columns
-    wanted = [columns] if isinstance(columns, str) else list(columns)
-    # A mask is no list of names, though True is found among columns that are called 0 and 1.
-    if np.asarray(wanted).dtype == bool or not all(name in X.columns for name in wanted):
-        return columns
-    return [i for name in wanted for i, other in enumerate(X.columns) if other == name]
-
-
-def _first_equal(known: list[Array], new: list[Array]) -> NDArray[np.intp]:
-    """For each new sample, the first known one that is equal to it in all tables, or -1."""
-    n = known[0].shape[0]
-    first = [
-        first_of_equal_rows(np.concatenate([old, table]))
-        for old, table in zip(known, new, strict=True)
-    ]
-    found = first_of_equal_rows(np.column_stack(first).astype(np.float64))[n:]
-    return np.where(found < n, found, -1)

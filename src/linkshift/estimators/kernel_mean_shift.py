@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array
+from linkshift._core.labels import count_clusters
+from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift._explaining import CHANCE, Evidence, Explains
 from linkshift.bandwidth import pair_mean
+from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators._common import (
-    joined_links,
+    NotConverged,
+    kept_path,
     neighbours_at_hand,
-    predict_new,
-    refuse_links_as_y,
     spread_bandwidth,
-    tell_of_late_points,
+    warn_if_moving,
 )
-from linkshift.links import Closure, Links
+from linkshift.links import ClosedLinks, Links
 from linkshift.metrics import link_satisfaction
-from linkshift.modes import basin_labels, merge_ends
+from linkshift.modes import Modes, basin_labels, merge_ends
 from linkshift.profiles import Profile
-from linkshift.refinement import refine
+from linkshift.refinement import refined
 from linkshift.shift.coalesce import climb_together
-from linkshift.shift.density import build_density
+from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend
 from linkshift.shift.neighbours import nearest_neighbours
 from linkshift.spaces.kernel import (
     Kernel,
     KernelName,
+    KernelSpace,
     kernel_space,
     participation_ratio,
     principal_axes,
@@ -49,7 +49,6 @@ from linkshift.spaces.learned_kernel import learn_kernel
 from linkshift.spaces.null_space import component_means, null_space
 
 __all__ = ["KernelMeanShift"]
-
 
 _EXACT_ROWS = 4000  # up to here "auto" takes no landmarks: seconds to a minute, 128 MB
 _AUTO_LANDMARKS = 500
@@ -63,7 +62,32 @@ _MERGE = 1e-2  # ends within this many median bandwidths are one mode
 _LARGE = 2e7  # starts x points x columns: from here on paths that meet go on as one
 
 
-class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
+class _Embedding(NamedTuple):
+    """Rows in the kernel's space as links have shaped it."""
+
+    space: KernelSpace
+    map: Array | None  # by which links shape it; None for none
+    points: Array
+    rank: int
+    effective_dimension: float
+    bandwidth_scale: float
+
+
+@dataclass(frozen=True)
+class _State:
+    """A space, the density of rows in it, where they ended, and the basin of each row."""
+
+    space: KernelSpace
+    map: Array | None
+    density: Density
+    modes: Modes
+    ends: Array  # of each start
+    start: Array  # of each point
+    basin: Array  # of each row
+    nearest_point: Array | None  # of each row, where only a part of the rows was shifted
+
+
+class KernelMeanShift(Explains, LinkedClusterer):
     r"""Mean shift in a kernel's feature space, shaped by links.
 
     Rows :math:`x_i` become points :math:`z_i` of the feature space of a kernel, in explicit
@@ -197,6 +221,12 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
     Exact unless landmarks or ``max_points`` come in. All is computed in float64. Memory is
     O(n^2) when exact, else O(n m) for m landmarks.
 
+    New rows are projected onto the span of the training rows, moved as links say, and climb to a
+    mode. Where refinement has given the training rows of a mode several labels, the nearest of
+    these rows in the space decides. Where only a part of the rows was shifted, the nearest row
+    of that part does. For ``kernel="precomputed"`` new rows are kernel values with all training
+    rows.
+
     References
     ----------
     Tuzel, Porikli, Meer: Kernel Methods for Weakly Supervised Mean Shift Clustering, ICCV 2009.
@@ -292,45 +322,15 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
         tags.input_tags.positive_only = self.kernel == "chi2"
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: object = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> KernelMeanShift:
-        """Cluster the rows of X under links.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data; the Gram matrix for ``kernel="precomputed"``.
-        y : ignored
-            For scikit-learn's conventions only; partial labels enter by ``partial_labels``.
-        links : Links, default=None
-            Must-links; with ``use_links="learn"`` cannot-links, too.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 where unknown; they become links and join ``links``. Two classes
-            and more make cannot-links, and need ``use_links="learn"``.
-
-        Returns
-        -------
-        self
-        """
-        refuse_links_as_y(y)
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        self._check_combinations()
-        n = data.shape[0]
-        given = joined_links(links, partial_labels, n)
-        closure = self._close(given, n)
-        random = check_random_state(self.random_state)
-        self._embed(data, given, closure, random)
-        self._shift(closure, self._pick_points(n, random))
-        self._label(given)
-        self._fit_X, self.links_ = data, given
-        return self
+    def _read(self, X: Any, *, reset: bool) -> Array:
+        data: Array = validate_data(
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
+        return data
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""
@@ -344,88 +344,121 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
         if self.learn_params is not None and self.use_links != "learn":
             raise ValueError("learn_params are for use_links='learn' only.")
 
-    def _close(self, links: Links, n: int) -> Closure:
-        """Components of must-links; refuse links that a projection cannot use."""
+    def _check_links(self, closed: ClosedLinks) -> None:
+        """Refuse links that a projection cannot use."""
+        links = closed.links
         if self.use_links == "learn":
-            certain = links.must_confidence == 1.0
-            return Links(must=links.must[certain]).closure(n)
+            return
         if len(links.cannot):
             raise ValueError(
                 "Projection uses must-links only, and there are cannot-links (partial labels of "
                 "two classes and more make some). Set use_links='learn', or keep the must-links: "
                 "links=Links(must=links.must)."
             )
-        if (links.must_confidence < 1.0).any():
+        if not closed.all_certain:
             raise ValueError(
                 "A projection holds for certain, but some must-links have a confidence below one. "
                 "Set use_links='learn', drop them, or give them confidence one."
             )
-        return links.closure(n)
+
+    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+        self._check_links(closed)
+        random = check_random_state(self.random_state)
+        kernel = self._make_kernel(data, closed.links)
+        embedding = self._embed(data, kernel, closed, random)
+        rows = self._pick_points(len(data), random)
+        points, dimension = embedding.points[rows], self._dimension(embedding, closed)
+        bandwidth = self._bandwidth(points, embedding.bandwidth_scale)
+        density = build_density(points, bandwidth, Profile("gaussian"), dimension=dimension)
+        ends, start, modes, n_iter = self._shift(density, points, bandwidth, closed, rows)
+        basin = basin_labels(ends, modes)[start]
+        nearest_point = _nearest_points(embedding.points, rows)
+        if nearest_point is not None:
+            basin = basin[nearest_point]
+        state = _State(
+            embedding.space, embedding.map, density, modes, ends, start, basin, nearest_point
+        )
+        labels = basin
+        if self.refine == "links" and len(closed):
+            labels = _refined(embedding.points, labels, closed, rows, nearest_point)
+        self._warn_of_broken_links(labels, closed.links, embedding.bandwidth_scale)
+        attributes = {
+            "embedding_": embedding.points,
+            "points_": rows,
+            "bandwidth_": bandwidth,
+            "bandwidth_scale_": embedding.bandwidth_scale,
+            "dimension_": dimension,
+            "effective_dimension_": embedding.effective_dimension,
+            "rank_": embedding.rank,
+            "n_iter_": n_iter,
+        }
+        if kernel.name == "gaussian":
+            attributes["sigma_"] = kernel.sigma
+        return Fitted(labels, state, attributes)
 
     def _embed(
-        self, X: Array, links: Links, closure: Closure, random: np.random.RandomState
-    ) -> None:
+        self, X: Array, kernel: Kernel, closed: ClosedLinks, random: np.random.RandomState
+    ) -> _Embedding:
         """Go to the kernel's space, let links shape it, and turn to its principal axes."""
-        kernel = self._make_kernel(X, links)
         n_landmarks = self._count_landmarks(X.shape[0])
-        self._space, coordinates = kernel_space(
-            X, kernel, n_landmarks=n_landmarks, random_state=random
-        )
-        shape = self._link_map(coordinates, links, closure)
+        space, coordinates = kernel_space(X, kernel, n_landmarks=n_landmarks, random_state=random)
+        shape = self._link_map(space, coordinates, closed)
         if shape is None:
-            self._map, points = None, coordinates
+            points = coordinates
             eigenvalues = np.einsum("ij,ij->j", points, points)
         else:
             points = coordinates @ shape
             axes = principal_axes(points)
-            self._map, points, eigenvalues = shape @ axes.map, points @ axes.map, axes.eigenvalues
+            shape, points, eigenvalues = shape @ axes.map, points @ axes.map, axes.eigenvalues
         if self.use_links == "project":
-            points = component_means(points, closure.component)
-        self.embedding_ = points
-        self.rank_ = int((eigenvalues > 0).sum())
-        self.effective_dimension_ = participation_ratio(eigenvalues)
-        named = {"effective": self.effective_dimension_, "rank": float(self.rank_)}
+            points = component_means(points, closed.closure.component)
+        # Learning stretches the directions between clusters, which says nothing of their inside.
+        scale = self._scale(coordinates if self.use_links == "learn" else points)
+        rank, effective = int((eigenvalues > 0).sum()), participation_ratio(eigenvalues)
+        return _Embedding(space, shape, points, rank, effective, scale)
+
+    def _dimension(self, embedding: _Embedding, closed: ClosedLinks) -> float:
         dimension = self.dimension
         if dimension is None:
-            learned = self.use_links == "learn" and len(links) > 0
+            learned = self.use_links == "learn" and len(closed) > 0
             dimension = _LEARNED_DIMENSION if learned else "effective"
-        self.dimension_ = float(named[dimension] if isinstance(dimension, str) else dimension)
-        # Learning stretches the directions between clusters, which says nothing of their inside.
-        self.bandwidth_scale_ = self._scale(coordinates if self.use_links == "learn" else points)
+        named = {"effective": embedding.effective_dimension, "rank": float(embedding.rank)}
+        return float(named[dimension] if isinstance(dimension, str) else dimension)
 
-    def _link_map(self, coordinates: Array, links: Links, closure: Closure) -> Array | None:
+    def _link_map(
+        self, space: KernelSpace, coordinates: Array, closed: ClosedLinks
+    ) -> Array | None:
         """Linear map by which links shape the space; None where there is nothing to shape."""
-        if not len(links) and self._space.on_axes:
+        if not len(closed) and space.on_axes:
             return None
         if self.use_links == "project":
-            return null_space(coordinates, closure.component).basis
-        if not len(links):
+            return null_space(coordinates, closed.closure.component).basis
+        if not len(closed):
             return np.eye(coordinates.shape[1])
-        learned = learn_kernel(coordinates, links, **(self.learn_params or {}))
+        learned = learn_kernel(coordinates, closed, **(self.learn_params or {}))
         if not learned.converged:
-            warnings.warn(
-                f"The learned kernel was still changing after {learned.n_iter} rounds; give "
-                "learn_params={'max_iter': ...} a larger number, or a larger 'tol'.",
-                ConvergenceWarning,
-                stacklevel=5,
+            warn(
+                NotConverged(
+                    f"The learned kernel was still changing after {learned.n_iter} rounds.",
+                    "Give learn_params={'max_iter': ...} a larger number, or a larger 'tol'.",
+                    command="",
+                    parameter="learn_params",
+                    value=self.learn_params,
+                )
             )
         return learned.map
 
     def _make_kernel(self, X: Array, links: Links) -> Kernel:
-        self.__dict__.pop("sigma_", None)  # that of an earlier fit
         if self.kernel == "gaussian":
             if self.sigma is None:
-                self.sigma_ = pair_mean(X)
-            else:
-                self.sigma_ = (
-                    sigma_from_links(X, links) if self.sigma == "links" else float(self.sigma)
-                )
-            return Kernel("gaussian", sigma=self.sigma_)
-        gamma = 1.0 / X.shape[1] if self.gamma is None else float(self.gamma)
+                return Kernel("gaussian", sigma=pair_mean(X))
+            if self.sigma == "links":
+                return Kernel("gaussian", sigma=sigma_from_links(X, links))
+            return Kernel("gaussian", sigma=float(self.sigma))
         return Kernel(
             self.kernel,
             degree=self.degree,
-            gamma=gamma,
+            gamma=1.0 / X.shape[1] if self.gamma is None else float(self.gamma),
             coef0=self.coef0,
             params=self.kernel_params or {},
         )
@@ -448,39 +481,39 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
             return np.arange(n)
         return np.sort(random.choice(n, self.max_points, replace=False))
 
-    def _shift(self, closure: Closure, rows: Array) -> None:
+    def _shift(
+        self,
+        density: Density,
+        points: Array,
+        bandwidth: Array,
+        closed: ClosedLinks,
+        rows: Array,
+    ) -> tuple[Array, Array, Modes, int]:
         """Climb from every point; rows on one spot climb as one."""
-        points = self.embedding_[rows]
-        self.points_ = rows
-        self.bandwidth_ = self._bandwidth(points)
-        self._density = build_density(
-            points, self.bandwidth_, Profile("gaussian"), dimension=self.dimension_
-        )
         together = np.arange(rows.shape[0])
         if self.use_links == "project":
-            together = closure.component[rows]
-        _, first, self._start = np.unique(together, return_index=True, return_inverse=True)
-        merge = _MERGE * float(np.median(self.bandwidth_))
+            together = closed.closure.component[rows]
+        _, first, start = np.unique(together, return_index=True, return_inverse=True)
+        merge = _MERGE * float(np.median(bandwidth))
         if first.shape[0] * points.size > _LARGE:
             ascent = climb_together(
                 points,
-                self.bandwidth_,
-                Profile("gaussian"),
+                bandwidth,
+                density.profile,
                 points[first],
-                dimension=self.dimension_,
+                dimension=density.dimension,
                 radius=merge,
                 **self._options(),
             )
         else:
-            ascent = ascend(self._density, points[first], **self._options())
-        tell_of_late_points(ascent.converged, self.max_iter, stacklevel=4)
-        self.n_iter_ = ascent.n_iter
-        self._ends = ascent.ends
-        self._modes = merge_ends(ascent.ends, ascent.total, merge)
+            ascent = ascend(density, points[first], **self._options())
+        warn_if_moving(ascent.converged, self.max_iter)
+        modes = merge_ends(ascent.ends, ascent.total, merge)
+        return ascent.ends, start, modes, ascent.n_iter
 
-    def _bandwidth(self, points: Array) -> Array:
-        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=5)
-        return spread_bandwidth(points, k) * self.bandwidth_scale_
+    def _bandwidth(self, points: Array, scale: float) -> Array:
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0])
+        return spread_bandwidth(points, k) * scale
 
     def _options(self) -> dict[str, Any]:
         return {
@@ -490,109 +523,65 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
             "progress": self.progress,
         }
 
-    def _label(self, links: Links) -> None:
-        labels = basin_labels(self._ends, self._modes)[self._start]
-        self._nearest_point: Array | None = None
-        if self.points_.shape[0] < self.embedding_.shape[0]:
-            self._nearest_point = nearest_neighbours(
-                self.embedding_[self.points_], 1, self.embedding_
-            )[1][:, 0]
-            self._nearest_point[self.points_] = np.arange(self.points_.shape[0])
-            labels = labels[self._nearest_point]
-        self._basin = labels
-        if self.refine == "links" and len(links):
-            labels = self._refined(labels, links)
-        self.labels_ = labels.astype(np.int64)
-        self.n_clusters_ = int(self.labels_.max()) + 1
-        self.link_report_ = link_satisfaction(self.labels_, links)
-        self._tell_of_broken_links()
-
-    def _refined(self, labels: Array, links: Links) -> Array:
-        """Refine the rows that were shifted and the linked ones; others go as their nearest."""
-        if self._nearest_point is None:
-            return refine(self.embedding_, labels, links)
-        rows = np.union1d(self.points_, np.concatenate([links.must, links.cannot]))
-        labels = labels.copy()
-        labels[rows] = refine(self.embedding_[rows], labels[rows], links.take(rows))
-        others = np.setdiff1d(np.arange(labels.shape[0]), rows)
-        labels[others] = labels[self.points_[self._nearest_point[others]]]
-        return np.unique(labels, return_inverse=True)[1]
-
-    def _tell_of_broken_links(self) -> None:
+    def _warn_of_broken_links(self, labels: Array, links: Links, scale: float) -> None:
         """Warn of links that do not hold, which the slack of a learned kernel allows."""
-        report = self.link_report_
+        report = link_satisfaction(labels, links)
         must, cannot = len(report.violated_must), len(report.violated_cannot)
         if not must + cannot:
             return
         remedy = (
-            f"A bandwidth_scale below {self.bandwidth_scale_:.2g} keeps more clusters apart"
+            f"A bandwidth_scale below {scale:.2g} keeps more clusters apart"
             if cannot
-            else f"A bandwidth_scale above {self.bandwidth_scale_:.2g} joins more"
+            else f"A bandwidth_scale above {scale:.2g} joins more"
         )
         if self.refine is None:
             remedy += ", and refine='links' settles most"
-        warnings.warn(
-            f"{must} of {report.n_must} must-links and {cannot} of {report.n_cannot} cannot-links "
-            f"do not hold in the {self.n_clusters_} clusters found; link_report_ has the pairs. "
-            f"{remedy}.",
-            stacklevel=4,
+        warn(
+            Advice(
+                f"{must} of {report.n_must} must-links and {cannot} of {report.n_cannot} "
+                f"cannot-links do not hold in the {count_clusters(labels)} clusters found.",
+                f"link_report_ has the pairs. {remedy}.",
+                command="--json and --report list them.",
+                parameter="bandwidth_scale",
+                value=self.bandwidth_scale,
+            )
         )
 
     @property
     def shifted_(self) -> Array:
         """Where each point ended; rows that were not shifted, where their nearest point did."""
         check_is_fitted(self, "labels_")
-        ends: Array = self._ends[self._start]
-        return ends if self._nearest_point is None else ends[self._nearest_point]
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Cluster of each row: that of the mode that it climbs to.
-
-        New rows are projected onto the span of the training rows, and moved as links say. Where
-        refinement has given the training rows of a mode several labels, the nearest of these
-        rows in the space decides. Where only a part of the rows was shifted, the nearest row of
-        that part does. Rows equal to a training row get its label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New data; for ``kernel="precomputed"`` kernel values with all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "labels_")
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return predict_new(data, self._fit_X, self.labels_, self._predict)
+        state = self._state
+        ends: Array = state.ends[state.start]
+        return ends if state.nearest_point is None else ends[state.nearest_point]
 
     def _predict(self, data: Array) -> Array:
-        points = self._space.transform(data, self._map)
-        if self._nearest_point is not None:
-            nearest = nearest_neighbours(self.embedding_[self.points_], 1, points)[1][:, 0]
-            return self.labels_[self.points_[nearest]]
-        basin = basin_labels(ascend(self._density, points, **self._options()).ends, self._modes)
-        labels = np.empty(points.shape[0], dtype=np.int64)
+        state, labels, embedding = self._state, self.labels_, self.embedding_
+        points = state.space.transform(data, state.map)
+        if state.nearest_point is not None:
+            nearest = nearest_neighbours(embedding[self.points_], 1, points)[1][:, 0]
+            return labels[self.points_[nearest]]
+        ends = ascend(state.density, points, **self._options() | {"progress": None}).ends
+        basin = basin_labels(ends, state.modes)
+        found = np.empty(points.shape[0], dtype=np.int64)
         for b in np.unique(basin):
-            new, old = np.flatnonzero(basin == b), np.flatnonzero(self._basin == b)
+            new, old = np.flatnonzero(basin == b), np.flatnonzero(state.basin == b)
             nearest = np.zeros(new.shape[0], dtype=np.intp)
-            if (self.labels_[old] != self.labels_[old[0]]).any():
-                nearest = nearest_neighbours(self.embedding_[old], 1, points[new])[1][:, 0]
-            labels[new] = self.labels_[old[nearest]]
-        return labels
+            if (labels[old] != labels[old[0]]).any():
+                nearest = nearest_neighbours(embedding[old], 1, points[new])[1][:, 0]
+            found[new] = labels[old[nearest]]
+        return found
 
     def _evidence(self, row: int) -> Evidence:
-        """Tell what explains a row: its way in the space, and fresh fits."""
-        notes = []
-        at = row
-        if self._nearest_point is not None:
-            at = int(self.points_[self._nearest_point[row]])
+        """Tell what explains a row: its path in the space, and fresh fits."""
+        state, notes, at = self._state, [], row
+        if state.nearest_point is not None:
+            at = int(self.points_[state.nearest_point[row]])
         if at != row:
             notes.append(f"It goes with row {at}, the nearest of those that were shifted.")
-        options = {**self._options(), "progress": None}
-        ascent = ascend(self._density, self.embedding_[[at]], keep_paths=True, **options)
-        assert ascent.paths is not None
-        if basin_labels(ascent.ends, self._modes)[0] != self._basin[row]:
+        options = self._options() | {"progress": None}
+        ascent = ascend(state.density, self.embedding_[[at]], keep_paths=True, **options)
+        if basin_labels(ascent.ends, state.modes)[0] != state.basin[row]:
             notes.append("In company, paths that came close went on as one, to another mode.")
         if self._is_random() and not isinstance(self.random_state, Integral):
             notes.append(CHANCE)
@@ -600,9 +589,9 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
             self.embedding_,
             self._fresh_fit(self._fit_X),
             space="kernel",
-            path=ascent.paths[0],
-            mode=self._modes.centers[self._basin[row]],
-            before_links=self._basin,
+            path=kept_path(ascent, 0),
+            mode=state.modes.centers[state.basin[row]],
+            before_links=state.basin,
             others="on the space as a whole",
             notes=tuple(notes),
         )
@@ -612,3 +601,26 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
         n = self._fit_X.shape[0]
         n_landmarks = self._count_landmarks(n)
         return (n_landmarks is not None and n_landmarks < n) or self.points_.shape[0] < n
+
+
+def _nearest_points(embedding: Array, rows: Array) -> Array | None:
+    """For each row the nearest of the shifted ones, by its place among them; None for all."""
+    if rows.shape[0] == embedding.shape[0]:
+        return None
+    nearest: Array = nearest_neighbours(embedding[rows], 1, embedding)[1][:, 0]
+    nearest[rows] = np.arange(rows.shape[0])
+    return nearest
+
+
+def _refined(
+    embedding: Array, labels: Array, closed: ClosedLinks, rows: Array, nearest_point: Array | None
+) -> Array:
+    """Refine the rows that were shifted and the linked ones; others go as their nearest."""
+    if nearest_point is None:
+        return refined(embedding, labels, closed)
+    chosen = np.union1d(rows, np.concatenate([closed.links.must, closed.links.cannot]))
+    labels = labels.copy()
+    labels[chosen] = refined(embedding[chosen], labels[chosen], closed.take(chosen))
+    others = np.setdiff1d(np.arange(labels.shape[0]), chosen)
+    labels[others] = labels[rows[nearest_point[others]]]
+    return np.unique(labels, return_inverse=True)[1]

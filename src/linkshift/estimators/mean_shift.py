@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from functools import cache, partial
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.threads import n_threads, threads
-from linkshift._explaining import Evidence, Explains, Refit
+from linkshift._explaining import Evidence, Explains
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
-from linkshift.estimators._common import joined_links, refuse_links_as_y
-from linkshift.links import Links
-from linkshift.metrics import link_satisfaction
+from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._common import NotConverged, kept_path
+from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
-from linkshift.path import BandwidthPath, bandwidth_path
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, pool_points
 from linkshift.shift.density import Density, build_density, log_density
@@ -34,16 +32,18 @@ from linkshift.shift.neighbours import nearest_neighbours
 __all__ = ["MeanShift"]
 
 
-class _Route(NamedTuple):
-    """The way along a bandwidth path: climb at its first level, then go with the mode."""
+@dataclass(frozen=True)
+class _State:
+    """A density, its modes, and the cells that rows were pooled in."""
 
     density: Density
     modes: Modes
-    lift: Array  # cluster of each mode of the first level
-    bandwidths: Array  # from the first level to the one that was chosen
+    bandwidth: float | Array
+    cells: Cells | None = None
+    cell_labels: Array | None = None
 
 
-class MeanShift(Explains, ClusterMixin, BaseEstimator):
+class MeanShift(Explains, LinkedClusterer):
     r"""Mean shift clustering.
 
     Every point climbs the density of the data until it stands on a mode,
@@ -57,13 +57,10 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    bandwidth : float, array-like of shape (n_samples,) or "links", default=None
+    bandwidth : float or array-like of shape (n_samples,), default=None
         How far the kernel sees: one number, or one for each row. ``None`` takes it from the data
         (:func:`linkshift.bandwidth.default_bandwidth`; scikit-learn's rule differs and often
-        merges everything). "links" takes the level of :func:`linkshift.bandwidth_path` that the
-        links given to ``fit`` support best, with that level's clusters: rows climb at the
-        smallest bandwidth first, and the modes go on from there as it grows. Links choose the
-        level and do nothing else; :class:`RefinedClustering` lets them settle the rest.
+        merges everything). :class:`PathMeanShift` lets links choose it.
     seeds : array-like of shape (n_seeds, n_features), default=None
         Where to start climbing. ``None`` starts from every row.
     bin_seeding : bool, default=False
@@ -78,8 +75,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     max_iter : int, default=300
-        Largest number of steps; with ``bandwidth="links"`` four times as many at each level,
-        for modes that lie far along a flat ridge.
+        Largest number of steps.
     kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, default="flat"
         Kernel profile, see :mod:`linkshift.profiles`.
     n_neighbors : int, default=None
@@ -96,7 +92,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         A start has arrived when it moves by at most this many bandwidths.
     path_merge : float, default=0.0
         Let starts that come into the same cell, of this many bandwidths, go on as one.
-        Approximate, and two to four times faster at 0.1 for Gaussian kernels. Nought is exact.
+        Approximate, and two to four times faster at 0.1 for Gaussian kernels. Zero is exact.
     bin_size : float, default=None
         Pool the points in cells of this many bandwidths before shifting. Approximate, for
         hundreds of thousands of rows and more in up to about five columns; 0.5 is a good size
@@ -116,11 +112,9 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters.
     bandwidth_ : float or ndarray of shape (n_samples,)
-        Bandwidth used; with ``bandwidth="links"`` that of the level.
-    links_, link_report_ : Links, LinkReport
-        The links, and which of them hold, with ``bandwidth="links"``.
+        Bandwidth used.
     n_iter_ : int
-        Steps made by the start that made most; levels, with ``bandwidth="links"``.
+        Steps made by the start that made most.
     paths_ : list of ndarray of shape (steps + 1, n_features)
         Positions of each start, with ``keep_paths=True``.
     n_features_in_ : int
@@ -131,6 +125,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     See Also
     --------
     ConstrainedMeanShift : with must-links and cannot-links.
+    PathMeanShift : links choose the bandwidth.
 
     Notes
     -----
@@ -155,12 +150,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "bandwidth": [
-            Interval(Real, 0, None, closed="neither"),
-            "array-like",
-            StrOptions({"links"}),
-            None,
-        ],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "seeds": ["array-like", None],
         "bin_seeding": ["boolean"],
         "min_bin_freq": [Interval(Integral, 1, None, closed="left")],
@@ -184,7 +174,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        bandwidth: float | ArrayLike | Literal["links"] | None = None,
+        bandwidth: float | ArrayLike | None = None,
         seeds: ArrayLike | None = None,
         bin_seeding: bool = False,
         min_bin_freq: int = 1,
@@ -219,7 +209,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         self.progress = progress
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
+    def fit(  # type: ignore[override]  # scikit-learn has sample_weight third
         self,
         X: ArrayLike,
         y: object = None,
@@ -227,7 +217,7 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         *,
         links: Links | None = None,
         partial_labels: ArrayLike | None = None,
-    ) -> MeanShift:
+    ) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -238,100 +228,56 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
             For scikit-learn's conventions only.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative; a weight of 2 equals the row twice.
-        links : Links, default=None
-            What ``bandwidth="links"`` goes by. Otherwise mean shift has no use for links, and
-            giving any raises.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 where unknown; they become links and join ``links``.
+        links, partial_labels : None
+            Mean shift has no use for links, and giving any raises.
 
         Returns
         -------
         self
         """
-        refuse_links_as_y(y)
-        by_links = self._by_links()
-        if (links is not None or partial_labels is not None) and not by_links:
-            raise ValueError(
-                "MeanShift does not use links but to choose bandwidth='links'. Use "
-                "ConstrainedMeanShift, or settle links after clustering with "
-                "RefinedClustering(MeanShift()) or linkshift.refine(X, labels, links)."
+        if links is not None or partial_labels is not None:
+            raise Refusal(
+                "MeanShift does not use links.",
+                "Use ConstrainedMeanShift, let links choose the bandwidth with PathMeanShift, or "
+                "settle links after clustering with RefinedClustering(MeanShift()) or "
+                "linkshift.refine(X, labels, links).",
+                parameter="links",
             )
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
-        weight = self._check_weight(sample_weight, data)
-        self._check_combinations()
-        given = joined_links(links, partial_labels, data.shape[0], counted=True)
-        if by_links:
-            self._check_choice(given, weight)
-        for earlier in ("paths_", "links_", "link_report_"):
-            self.__dict__.pop(earlier, None)
-        self._training = data  # for ``explain``
-        self._route: _Route | None = None
-        if by_links:
-            return self._fit_by_links(data, given)
+        return self._fit_once(X, y, None, None, sample_weight=sample_weight)
+
+    def _fit(  # type: ignore[override]
+        self, data: Array, closed: ClosedLinks, *, sample_weight: ArrayLike | None
+    ) -> Fitted:
         profile = get_profile(self.kernel)
-        self.bandwidth_ = self._bandwidth(data, profile, weight)
+        weight = _check_weight(sample_weight, data)
+        bandwidth = self._bandwidth(data, profile, weight)
         cells: Cells | None = None
         points, point_weight = data, weight
         if self.bin_size is not None:
-            cells = self._pool(data, weight)
+            cells = self._pool(data, float(bandwidth), weight)
             points, point_weight = cells.points, cells.weight
-        self._density = build_density(points, self.bandwidth_, profile, sample_weight=point_weight)
-        ascent = self._climb(points, point_weight, profile)
-        self._modes = self._find_modes(ascent, point_weight)
-        self._cells = cells
-        self._fit_X = data if self.blurring else None
-        self.n_iter_ = ascent.n_iter
-        self.cluster_centers_ = self._modes.centers
-        self.n_clusters_ = self.cluster_centers_.shape[0]
+        density = build_density(points, bandwidth, profile, sample_weight=point_weight)
+        ascent = self._climb(density, points, bandwidth, point_weight)
+        modes = self._find_modes(density, ascent, bandwidth, point_weight)
+        labels, cell_labels = None, None
+        if self._assignment() == "basin" and self._started_everywhere():
+            labels = basin_labels(ascent.ends, modes)
+            if cells is not None:
+                cell_labels, labels = labels, labels[cells.member]
+        state = _State(density, modes, bandwidth, cells, cell_labels)
+        if labels is None:
+            labels = self._labels(data, state)
+        else:
+            labels = self._without_orphans(data, labels, state)
+        attributes = {
+            "cluster_centers_": modes.centers,
+            "n_clusters_": modes.centers.shape[0],
+            "bandwidth_": bandwidth,
+            "n_iter_": ascent.n_iter,
+        }
         if self.keep_paths:
-            self.paths_ = ascent.paths
-        self.labels_ = self._label(data, ascent)
-        return self
-
-    def _by_links(self) -> bool:
-        return isinstance(self.bandwidth, str)
-
-    def _check_choice(self, links: Links, weight: Array | None) -> None:
-        if not len(links):
-            raise ValueError(
-                "bandwidth='links' chooses by links, and there are none: give fit(X, links=...), "
-                "or leave bandwidth out."
-            )
-        if weight is not None:
-            raise ValueError("bandwidth='links' takes no sample_weight; give a number.")
-
-    def _fit_by_links(self, X: Array, given: Links) -> MeanShift:
-        """Take the level of the bandwidth path that the links support best."""
-        path = self._sweep(X, given, self.progress)
-        level, profile = path.best(by="links"), get_profile(self.kernel)
-        first, self.bandwidth_ = float(path.bandwidths[0]), float(path.bandwidths[level])
-        lift = np.arange(path.n_clusters[0])
-        for parent in path.parents[:level]:
-            lift = parent[lift]
-        # As the path sees them, so that training rows are predicted to the last bit.
-        rows, count = np.unique(X + 0.0, axis=0, return_counts=True)
-        self._route = _Route(
-            build_density(rows, first, profile, sample_weight=count),
-            Modes(path.centers[0], np.full(len(path.centers[0]), merging_share(profile) * first)),
-            lift,
-            path.bandwidths[: level + 1],
-        )
-        self._density = build_density(rows, self.bandwidth_, profile, sample_weight=count)
-        centers = path.centers[level]
-        self._modes = Modes(
-            centers, np.full(len(centers), merging_share(profile) * self.bandwidth_)
-        )
-        self._cells, self._fit_X = None, None
-        self.n_iter_ = level + 1
-        self.cluster_centers_, self.n_clusters_ = centers, centers.shape[0]
-        self.labels_ = path.labels(level)
-        self.links_, self.link_report_ = given, link_satisfaction(self.labels_, given)
-        return self
-
-    def _check_weight(self, sample_weight: ArrayLike | None, X: Array) -> Array | None:
-        if sample_weight is None:
-            return None
-        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            attributes["paths_"] = ascent.paths
+        return Fitted(labels, state, attributes)
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""
@@ -343,23 +289,6 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
             raise ValueError("seeds and bin_seeding both say where to start; give one of them.")
         if self.min_bin_freq != 1 and not self.bin_seeding:
             raise ValueError("min_bin_freq counts only with bin_seeding=True.")
-        if self._by_links():
-            for name, used in (
-                ("seeds", self.seeds is not None),
-                ("bin_seeding", self.bin_seeding),
-                ("cluster_all=False", not self.cluster_all),
-                ("blurring", self.blurring),
-                ("assignment='nearest'", self.assignment == "nearest"),
-                ("path_merge", self.path_merge > 0),
-                ("bin_size", self.bin_size is not None),
-                ("keep_paths", self.keep_paths),
-            ):
-                if used:
-                    raise ValueError(
-                        f"{name} does not go with bandwidth='links', which moves all rows along "
-                        "the bandwidth path; give the bandwidth as a number."
-                    )
-            return
         one_bandwidth = self.n_neighbors is None and (
             self.bandwidth is None or np.ndim(self.bandwidth) == 0
         )
@@ -400,43 +329,46 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
             raise ValueError(f"bandwidth must be positive; row {row} has {array[row]:g}.")
         return array
 
-    def _pool(self, X: Array, weight: Array | None) -> Cells:
+    def _pool(self, X: Array, bandwidth: float, weight: Array | None) -> Cells:
         assert self.bin_size is not None
-        cells = pool_points(X, self.bin_size * float(self.bandwidth_), weight)
+        cells = pool_points(X, self.bin_size * bandwidth, weight)
         if cells.points.shape[0] > 0.8 * X.shape[0]:
-            warnings.warn(
-                f"bin_size={self.bin_size} leaves {cells.points.shape[0]} cells for "
-                f"{X.shape[0]} rows: it costs accuracy and saves nothing. Use a larger bin_size, "
-                "or None for exact results.",
-                stacklevel=4,
+            warn(
+                Advice(
+                    f"bin_size={self.bin_size} leaves {cells.points.shape[0]} cells for "
+                    f"{X.shape[0]} rows: it costs accuracy and saves nothing.",
+                    "Use a larger bin_size, or None for exact results.",
+                    parameter="bin_size",
+                    value=self.bin_size,
+                )
             )
         return cells
 
-    def _climb(self, points: Array, weight: Array | None, profile: Profile) -> Ascent:
-        options: dict[str, Any] = {
+    def _climb(
+        self, density: Density, points: Array, bandwidth: float | Array, weight: Array | None
+    ) -> Ascent:
+        if self.blurring:
+            ascent = blur(
+                points, bandwidth, density.profile, sample_weight=weight, **self._options()
+            )
+        else:
+            starts = self._starts(points, bandwidth, weight)
+            ascent = ascend(density, starts, merge_radius=self.path_merge, **self._options())
+        moving = int((~ascent.converged & (ascent.total > 0)).sum())
+        if moving:
+            warn(NotConverged.of(moving, moving + int(ascent.converged.sum()), self.max_iter))
+        return ascent
+
+    def _options(self) -> dict[str, Any]:
+        return {
             "max_iter": self.max_iter,
             "tol": self.tol,
             "keep_paths": self.keep_paths,
             "n_threads": n_threads(self.n_jobs),
             "progress": self.progress,
         }
-        if self.blurring:
-            ascent = blur(points, self.bandwidth_, profile, sample_weight=weight, **options)
-        else:
-            ascent = ascend(
-                self._density, self._starts(points, weight), merge_radius=self.path_merge, **options
-            )
-        late = int((~ascent.converged & (ascent.total > 0)).sum())
-        if late:
-            warnings.warn(
-                f"{late} of {late + int(ascent.converged.sum())} starts were still moving after "
-                f"max_iter={self.max_iter} steps; increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return ascent
 
-    def _starts(self, points: Array, weight: Array | None) -> Array:
+    def _starts(self, points: Array, bandwidth: float | Array, weight: Array | None) -> Array:
         if self.seeds is not None:
             seeds = check_array(self.seeds, dtype=[np.float64, np.float32])
             if seeds.shape[1] != points.shape[1]:
@@ -444,54 +376,42 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
             return seeds.astype(points.dtype)
         if not self.bin_seeding:
             return points
-        cell = float(self.bandwidth_)
+        cell = float(bandwidth)
         grid = np.round(points / cell)
         first = first_of_equal_rows(grid)
         count = np.bincount(first, weights=weight, minlength=points.shape[0])
         seeding = (count > 0) & (count >= self.min_bin_freq)
         if seeding.sum() == (points.shape[0] if weight is None else (weight > 0).sum()):
-            warnings.warn(
-                f"bin_seeding saves nothing: every row has a cell of its own at "
-                f"bandwidth={cell:g}. Starting from the rows instead.",
-                stacklevel=5,
+            warn(
+                Advice(
+                    f"bin_seeding saves nothing: every row has a cell of its own at "
+                    f"bandwidth={cell:g}. Starting from the rows instead.",
+                    parameter="bin_seeding",
+                    value=True,
+                )
             )
             return points if weight is None else points[weight > 0]
         return (grid[seeding] * cell).astype(points.dtype)
 
-    def _find_modes(self, ascent: Ascent, weight: Array | None) -> Modes:
+    def _find_modes(
+        self, density: Density, ascent: Ascent, bandwidth: float | Array, weight: Array | None
+    ) -> Modes:
         reached = ascent.total > 0
         if weight is not None and self._started_everywhere():
             reached &= weight > 0  # rows without weight follow, they do not found clusters
         if not reached.any():
-            raise ValueError(
-                f"No point lies within bandwidth={self.bandwidth_} of any start. Use another way "
-                "of seeding or a larger bandwidth."
+            raise Refusal(
+                f"No point lies within bandwidth={bandwidth} of any start.",
+                "Use another way of seeding or a larger bandwidth.",
+                parameter="bandwidth",
+                value=bandwidth,
             )
         ends, total = ascent.ends[reached], ascent.total[reached]
-        share = merging_share(get_profile(self.kernel))
-        return merge_ends(ends, total, share * self._local_bandwidth(ends))
-
-    def _local_bandwidth(self, positions: Array) -> float | Array:
-        """Bandwidth of the data point nearest to each position."""
-        if np.ndim(self.bandwidth_) == 0:
-            return float(self.bandwidth_)
-        points = self._density.to_input(self._density.points[: self._density.n_points])
-        nearest = nearest_neighbours(points, 1, positions)[1][:, 0]
-        return self._density.bandwidth[nearest] * self._density.scale
+        share = merging_share(density.profile)
+        return merge_ends(ends, total, share * _local_bandwidth(density, bandwidth, ends))
 
     def _started_everywhere(self) -> bool:
         return self.seeds is None and not self.bin_seeding
-
-    def _label(self, X: Array, ascent: Ascent) -> Array:
-        """Labels of the training rows, by the same rule as ``predict``."""
-        self._cell_labels: Array | None = None
-        if self._assignment() == "nearest" or not self._started_everywhere():
-            return self._predict(X)
-        labels = basin_labels(ascent.ends, self._modes)
-        if self._cells is not None:
-            self._cell_labels = labels
-            labels = labels[self._cells.member]
-        return self._without_orphans(X, labels)
 
     def _assignment(self) -> str:
         if self.assignment != "auto":
@@ -499,67 +419,48 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         flat = get_profile(self.kernel).name == "flat" and not self.blurring
         return "nearest" if flat or not self._started_everywhere() else "basin"
 
-    def predict(self, X: ArrayLike) -> Array:
-        """Cluster of each row: its basin or its nearest mode, as ``assignment`` says.
+    def _predict(self, data: Array) -> Array:
+        """By basin or nearest mode, as ``assignment`` says; blurred, by the nearest row."""
+        if self.blurring:
+            return self.labels_[nearest_neighbours(self._fit_X, 1, data)[1][:, 0]]
+        return self._labels(data, self._state)
 
-        On the training data this is ``labels_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "labels_")
-        return self._predict(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
-
-    def _predict(self, X: Array) -> Array:
-        route: _Route | None = getattr(self, "_route", None)  # models of format 1 may lack it
-        if route is not None:
-            return route.lift[self._basins(X, route.density, route.modes, 4 * self.max_iter)]
-        if self._fit_X is not None:
-            return self.labels_[nearest_neighbours(self._fit_X, 1, X)[1][:, 0]]
+    def _labels(self, X: Array, state: _State) -> Array:
         if self._assignment() == "nearest":
-            labels, _ = nearest_labels(X, self._modes)
-        elif self._cell_labels is None:
-            labels = self._basins(X, self._density, self._modes, self.max_iter)
+            labels, _ = nearest_labels(X, state.modes)
+        elif state.cells is None or state.cell_labels is None:
+            labels = self._basins(X, state)
         else:  # rows in a cell of the training data go with the cell
-            assert self._cells is not None
-            cell = self._cells.find(X)
-            labels = self._cell_labels[cell]
-            labels[cell < 0] = self._basins(X[cell < 0], self._density, self._modes, self.max_iter)
-        return self._without_orphans(X, labels)
+            cell = state.cells.find(X)
+            labels = state.cell_labels[cell]
+            labels[cell < 0] = self._basins(X[cell < 0], state)
+        return self._without_orphans(X, labels, state)
 
-    def _basins(self, X: Array, density: Density, modes: Modes, max_iter: int) -> Array:
+    def _basins(self, X: Array, state: _State) -> Array:
         """Label of the mode that each row climbs to."""
         if not X.shape[0]:
             return np.empty(0, dtype=np.int64)
         ascent = ascend(
-            density,
-            X.astype(modes.centers.dtype, copy=False),
-            max_iter=max_iter,
-            tol=self.tol,
+            state.density,
+            X.astype(state.modes.centers.dtype, copy=False),
             merge_radius=self.path_merge,
-            n_threads=n_threads(self.n_jobs),
+            **self._options() | {"keep_paths": False, "progress": None},
         )
-        return basin_labels(ascent.ends, modes)
+        return basin_labels(ascent.ends, state.modes)
 
-    def _without_orphans(self, X: Array, labels: Array) -> Array:
+    def _without_orphans(self, X: Array, labels: Array, state: _State) -> Array:
         """-1 for rows too far from their mode, when not all are to be clustered."""
         if self.cluster_all:
             return labels
-        profile = get_profile(self.kernel)
-        radius = self._local_bandwidth(self._modes.centers)
-        if profile.name == "gaussian":
+        density, centers = state.density, state.modes.centers
+        radius = _local_bandwidth(density, state.bandwidth, centers)
+        if density.profile.name == "gaussian":
             radius = radius / Profile("flat").spread(X.shape[1])
         else:
-            radius = radius * profile.squared_reach**0.5
-        unit = self._density.scale  # squares of very small distances would vanish
-        distance = np.linalg.norm((X - self._modes.centers[labels]) / unit, axis=1)
-        allowed = np.broadcast_to(radius, self._modes.centers.shape[:1])[labels]
+            radius = radius * density.profile.squared_reach**0.5
+        unit = density.scale  # squares of very small distances would vanish
+        distance = np.linalg.norm((X - centers[labels]) / unit, axis=1)
+        allowed = np.broadcast_to(radius, centers.shape[:1])[labels]
         return np.where(distance <= allowed / unit, labels, -1)
 
     def score_samples(self, X: ArrayLike) -> Array:
@@ -578,90 +479,58 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "labels_")
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        data, density = self._read(X, reset=False), self._state.density
         with threads(n_threads(self.n_jobs)) as pool:
-            return log_density(self._density, self._density.to_working(data), pool)
+            return log_density(density, density.to_working(data), pool)
 
     def _evidence(self, row: int) -> Evidence:
-        """Tell what explains a row: its way, and where links chose the bandwidth, fresh fits."""
-        path, label, notes = self._way(row), int(self.labels_[row]), []
+        """Tell what explains a row: its path to its mode."""
+        modes, path, label, notes = self._state.modes, self._path(row), int(self.labels_[row]), []
         if not self._started_everywhere():
             notes.append("The fit started elsewhere; the path is what the row would do by itself.")
-        if self._cells is not None:
+        if self._state.cells is not None:
             notes.append("Rows were pooled in cells: the path is that of the row's cell.")
-        end = label if self._route is not None else int(basin_labels(path[-1:], self._modes)[0])
+        end = int(basin_labels(path[-1:], modes)[0])
         if label == -1:
             notes.append("It is farther from its mode than the kernel's radius.")
         elif end != label:
             notes.append(f"Its path ends at the mode of cluster {end}; that of {label} is nearer.")
         return Evidence(
-            self._training,
-            None if self._route is None else self._choose_again(),
+            self._fit_X,
             path=path,
-            mode=self._modes.centers[end if label == -1 else label],
-            others="on the choice of the bandwidth",
+            mode=modes.centers[end if label == -1 else label],
             notes=tuple(notes),
         )
 
-    def _sweep(
-        self, X: Array, links: Links, progress: Callable[[int, int], None] | None
-    ) -> BandwidthPath:
-        return bandwidth_path(
-            X,
-            links,
-            kernel=self.kernel,
-            max_iter=4 * self.max_iter,
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-            progress=progress,
-        )
-
-    def _choose_again(self) -> Callable[[Links], Refit]:
-        """Give a function that chooses the level by other links; one sweep serves all."""
-        sweep = cache(partial(self._sweep, self._training, self.links_, None))
-
-        def choose(links: Links) -> Refit:
-            if not len(links):
-                raise ValueError("no links are left to choose a bandwidth by")
-            path = sweep().under(links)
-            level = path.best(by="links")
-            chosen = float(path.bandwidths[level])
-            note = ""
-            if chosen != self.bandwidth_:
-                note = f"the bandwidth is then {chosen:.3g} instead of {self.bandwidth_:.3g}"
-            return Refit(path.labels(level), note)
-
-        return choose
-
-    def _way(self, row: int) -> Array:
+    def _path(self, row: int) -> Array:
         """Positions of a row as it climbs, or moves with all others."""
-        options: dict[str, Any] = {
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "keep_paths": True,
-            "n_threads": n_threads(self.n_jobs),
-        }
-        points, at = self._training, row
-        if self._cells is not None:
-            points, at = self._cells.points, int(self._cells.member[row])
-        density, profile = self._density, get_profile(self.kernel)
-        weight = np.exp(density.log_weight)
-        if self._route is not None:
-            options["max_iter"] *= 4
-            rows, path = density.to_input(density.points[: density.n_points]), points[[at]]
-            for h in self._route.bandwidths.tolist():
-                level = build_density(rows, h, profile, sample_weight=weight)
-                path = np.concatenate([path[:-1], _paths(ascend(level, path[-1:], **options))[0]])
-            return path
+        options = self._options() | {"keep_paths": True, "progress": None}
+        density, cells = self._state.density, self._state.cells
+        points, at = self._fit_X, row
+        if cells is not None:
+            points, at = cells.points, int(cells.member[row])
         if not self.blurring:
-            return _paths(ascend(density, points[[at]], **options))[0]
+            return kept_path(ascend(density, points[[at]], **options), 0)
         weights = np.zeros(points.shape[0])
-        weights[density.rows] = weight
-        path = _paths(blur(points, self.bandwidth_, profile, sample_weight=weights, **options))[at]
+        weights[density.rows] = np.exp(density.log_weight)
+        moved = blur(
+            points, self._state.bandwidth, density.profile, sample_weight=weights, **options
+        )
+        path = kept_path(moved, at)
         moves = np.flatnonzero((path[1:] != path[:-1]).any(axis=1))
         return path[: int(moves[-1]) + 2 if moves.size else 1]
 
 
-def _paths(ascent: Ascent) -> list[Array]:
-    assert ascent.paths is not None
-    return ascent.paths
+def _check_weight(sample_weight: ArrayLike | None, X: Array) -> Array | None:
+    if sample_weight is None:
+        return None
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def _local_bandwidth(density: Density, bandwidth: float | Array, positions: Array) -> float | Array:
+    """Bandwidth of the data point nearest to each position."""
+    if np.ndim(bandwidth) == 0:
+        return float(bandwidth)
+    points = density.to_input(density.points[: density.n_points])
+    nearest = nearest_neighbours(points, 1, positions)[1][:, 0]
+    return density.bandwidth[nearest] * density.scale

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
-from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,34 +20,47 @@ from linkshift._core.arrays import Array
 from linkshift._core.threads import n_threads
 from linkshift._explaining import CHANCE, Evidence, Explains
 from linkshift.bandwidth import pair_mean
+from linkshift.estimators._base import Fitted, LinkedClusterer, known_classes
 from linkshift.estimators._common import (
-    joined_links,
-    known_classes,
+    kept_path,
     lift_coincident,
     neighbours_at_hand,
-    predict_new,
-    refuse_links_as_y,
     spread_bandwidth,
-    tell_of_late_points,
+    warn_if_moving,
 )
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 from linkshift.metric_learning import SCML
-from linkshift.metrics import link_satisfaction
-from linkshift.modes import basin_labels, merge_ends
+from linkshift.modes import Modes
 from linkshift.profiles import Profile, ProfileName, get_profile
-from linkshift.shift import anisotropic
+from linkshift.shift.anisotropic import build_composed, composed_bandwidth
 from linkshift.shift.density import build_density
-from linkshift.shift.engine import ascend
-from linkshift.spaces.kernel import Kernel, kernel_space, spread_dimension
+from linkshift.shift.landscape import Landscape
+from linkshift.spaces.kernel import Kernel, KernelSpace, kernel_space, spread_dimension
 from linkshift.spaces.metric import matrix_root
 
 __all__ = ["MetricMeanShift"]
 
 
-_MODES = 64  # at a time, when modes are taken back to the columns of X
+@dataclass(frozen=True)
+class _State:
+    """A space, the metric's density in it, and its modes."""
+
+    space: KernelSpace | None
+    rank: int  # coordinates that are kept of the space
+    root: Array | None  # L of a metric for all points
+    landscape: Landscape
+    modes: Modes
+    from_labels: bool  # whether the metric was learned from labels, not from links
+
+    def starts(self, data: Array) -> Array:
+        """Rows as they are climbed from: in the kernel's space, and measured by the metric."""
+        points = data.astype(np.float64)
+        if self.space is not None:
+            points = self.space.transform(points)[:, : self.rank]
+        return self.landscape.to_starts(_measured(points, self.root))
 
 
-class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
+class MetricMeanShift(Explains, LinkedClusterer):
     r"""Mean shift under a metric that is learned from some labels or links.
 
     With one metric :math:`M = L^T L` for all points (*global*), points climb the density of the
@@ -152,6 +164,10 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
     mean, or of the largest bandwidth for local metrics) take the smallest bandwidth of the
     others, or 1 when all coincide.
 
+    Partial labels alone are learned from as labels: at least two classes, and two rows of one.
+    Together with ``links`` they become links. Rows are learned from that have both kinds of
+    links, given or implied. New rows climb to a mode.
+
     Links are learned from and not enforced: see ``link_report_``, and :func:`linkshift.refine`.
 
     Memory is O(n r) for a global metric of rank r, O(n K) for local ones with K bases in use
@@ -234,66 +250,58 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
+    def _read(self, X: Any, *, reset: bool) -> Array:
+        data: Array = validate_data(
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
+        return data
+
+    def _supervision(self, links: Links | None, partial_labels: ArrayLike | None) -> dict[str, Any]:
+        return {"from_links": links is not None, "partial_labels": partial_labels}
+
+    def _fit(  # type: ignore[override]
         self,
-        X: ArrayLike,
-        y: object = None,
+        data: Array,
+        closed: ClosedLinks,
         *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> MetricMeanShift:
-        """Learn the metric, unless it is there, and cluster all rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data, with and without labels.
-        y : ignored
-            For scikit-learn's conventions only; labels enter by ``partial_labels``.
-        links : Links, default=None
-            Pairs to learn the metric from. Rows are learned from that have both kinds, given or
-            implied.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 (or None, NaN) where unknown; at least two classes, and two rows of
-            one. Alone, they are learned from as labels; together with ``links`` they become
-            links.
-
-        Returns
-        -------
-        self
-        """
-        refuse_links_as_y(y)
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        given = joined_links(links, partial_labels, data.shape[0])
-        metric = self._check_metric(links is not None or partial_labels is not None)
-        for name in ("sigma_", "cluster_centers_", "_space", "_density", "_tilted"):
-            self.__dict__.pop(name, None)  # those of an earlier fit
-        points = self._embed(data)
+        from_links: bool,
+        partial_labels: ArrayLike | None,
+    ) -> Fitted:
+        metric = self._check_metric(from_links or partial_labels is not None)
+        space, points = self._embed(data)
+        from_labels = not from_links and partial_labels is not None
         if isinstance(metric, SCML) and not _is_fitted(metric):
-            metric = self._learned(metric, points, given, partial_labels, links is not None)
-        self.metric_ = metric
-        self._shift(points)
-        self._fit_X, self.links_ = data, given
-        self._from_labels = links is None and partial_labels is not None
-        if self.kernel is None:
-            self.cluster_centers_ = self._centers(points).astype(data.dtype)
-        self.labels_ = self._labels
-        self.n_clusters_ = int(self.labels_.max()) + 1
-        self.link_report_ = link_satisfaction(self.labels_, given)
-        return self
+            labels = partial_labels if from_labels else None
+            metric = self._learned(metric, points, closed.links, labels)
+        landscape, root, attributes = self._landscape(points, metric)
+        threads = n_threads(self.n_jobs)
+        starts = landscape.to_starts(_measured(points, root))
+        ascent = landscape.climb(starts, progress=self.progress, **self._options())
+        warn_if_moving(ascent.converged, self.max_iter)
+        modes = landscape.merge(ascent, self.merge_radius, n_threads=threads)
+        labels_found = landscape.label(ascent.ends, modes, n_threads=threads)
+        attributes |= {"metric_": metric, "rank_": points.shape[1], "n_iter_": int(ascent.n_iter)}
+        if space is None:
+            centers = landscape.to_columns(modes.centers, points)
+            attributes["cluster_centers_"] = centers.astype(data.dtype)
+        else:
+            attributes["sigma_"] = space.kernel.sigma
+        state = _State(space, points.shape[1], root, landscape, modes, from_labels)
+        return Fitted(labels_found, state, attributes)
 
-    def _embed(self, data: Array) -> Array:
+    def _embed(self, data: Array) -> tuple[KernelSpace | None, Array]:
         """Coordinates in which to learn and shift: those of the kernel, or the columns."""
         if self.kernel is None:
-            self.rank_ = data.shape[1]
-            return data.astype(np.float64)
-        self.sigma_ = pair_mean(data) / np.sqrt(2.0) if self.sigma is None else float(self.sigma)
-        self._space, coordinates = kernel_space(data, Kernel("gaussian", sigma=self.sigma_))
+            return None, data.astype(np.float64)
+        sigma = pair_mean(data) / np.sqrt(2.0) if self.sigma is None else float(self.sigma)
+        space, coordinates = kernel_space(data, Kernel("gaussian", sigma=sigma))
         share = np.cumsum(np.einsum("ij,ij->j", coordinates, coordinates))
-        self.rank_ = int(np.searchsorted(share, self.variance * share[-1])) + 1
-        self.rank_ = min(self.rank_, coordinates.shape[1])
-        return np.ascontiguousarray(coordinates[:, : self.rank_])
+        rank = int(np.searchsorted(share, self.variance * share[-1])) + 1
+        return space, np.ascontiguousarray(coordinates[:, :rank])
 
     def _check_metric(self, supervised: bool) -> Any:
         """Return the metric that was given, ready or not; refuse what would be ignored."""
@@ -345,19 +353,14 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
         return metric
 
     def _learned(
-        self,
-        metric: SCML,
-        points: Array,
-        given: Links,
-        partial_labels: ArrayLike | None,
-        from_links: bool,
+        self, metric: SCML, points: Array, links: Links, partial_labels: ArrayLike | None
     ) -> SCML:
-        """Learn a metric from labels, or from links when there are any."""
+        """Learn a metric from labels, or from links where there are none."""
         learner = clone(metric)
         if learner.random_state is None:
             learner.set_params(random_state=self.random_state)
-        if from_links or partial_labels is None:
-            return learner.fit(points, links=given)
+        if partial_labels is None:
+            return learner.fit(points, links=links)
         codes = known_classes(partial_labels, points.shape[0])
         known = np.flatnonzero(codes != -1)
         if known.size < 2:
@@ -368,160 +371,57 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
         labels = list(partial_labels)  # type: ignore[arg-type]
         return learner.fit(points[known], np.array([labels[i] for i in known]))
 
-    def _weights(self, points: Array) -> Array | None:
-        """Weights of the bases at each point; None where there is no local metric."""
-        if not isinstance(self.metric_, SCML) or self.metric_.kind == "global":
-            return None
-        with warnings.catch_warnings():  # names of columns were compared in fit
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            weights: Array = self.metric_.weights_at(points)
-        return weights if weights.any() else None  # all nought, as SCML has warned
-
-    def _find_root(self, n_columns: int) -> Array:
-        """L of a metric for all points; no rows where local ones are nought everywhere."""
-        if not isinstance(self.metric_, SCML):
-            return matrix_root(self.metric_)
-        if self.metric_.kind == "global":
-            return self.metric_.components_
-        return np.zeros((0, n_columns))
-
-    def _shift(self, points: Array) -> None:
-        """Climb from every point, under one metric or under that of each."""
-        profile = get_profile(self.profile)
-        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=4)
-        weights = self._weights(points)
-        self._root = None if weights is not None else self._find_root(points.shape[1])
-        if self._root is not None:
-            flat = self._measured(points)
-            self.bandwidth_ = spread_bandwidth(flat, k)
-            self.dimension_ = self._dimension(flat)
-            self._density = build_density(flat, self.bandwidth_, profile, dimension=self.dimension_)
-            ascent = ascend(self._density, flat, **self._options())
-            radius = self.merge_radius * float(np.median(self.bandwidth_))
-            self._modes: Any = merge_ends(ascent.ends, ascent.total, radius)
-            self._labels = basin_labels(ascent.ends, self._modes)
-            n_iter, arrived = ascent.n_iter, ascent.converged
+    def _landscape(
+        self, points: Array, metric: Any
+    ) -> tuple[Landscape, Array | None, dict[str, Any]]:
+        """The density under one metric, with its L, or under that of each point."""
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0])
+        profile, weights = get_profile(self.profile), _local_weights(metric, points)
+        if weights is None:
+            root = _root(metric, points.shape[1])
+            measured = _measured(points, root)
+            bandwidth, dimension = spread_bandwidth(measured, k), self._dimension(measured, points)
+            landscape: Landscape = build_density(measured, bandwidth, profile, dimension=dimension)
         else:
-            assert isinstance(self.metric_, SCML)
-            assert weights is not None
-            bases = self.metric_.bases_
-            threads = n_threads(self.n_jobs)
-            h = anisotropic.composed_bandwidth(
-                points, bases, weights, k, ridge=self.ridge, n_threads=threads
+            root, bases = None, metric.bases_
+            h = composed_bandwidth(
+                points, bases, weights, k, ridge=self.ridge, n_threads=n_threads(self.n_jobs)
             )
-            self.bandwidth_ = lift_coincident(h, float(h.max()))
+            bandwidth = lift_coincident(h, float(h.max()))
             mean_root = np.sqrt(weights.mean(axis=0))[:, None] * bases
-            self.dimension_ = self._dimension(points @ mean_root.T)
-            self._tilted = anisotropic.build_composed(
+            dimension = self._dimension(points @ mean_root.T, points)
+            landscape = build_composed(
                 points,
                 bases,
                 weights,
-                self.bandwidth_,
+                bandwidth,
                 profile,
-                dimension=self.dimension_,
+                dimension=dimension,
                 ridge=self.ridge,
             )
-            climbed = anisotropic.climb(
-                self._tilted, self._tilted.to_span(points), **self._options()
-            )
-            self._modes = anisotropic.merge(
-                self._tilted,
-                climbed.ends,
-                climbed.log_density,
-                self.merge_radius,
-                n_threads=threads,
-            )
-            self._labels = self._modes.labels
-            n_iter, arrived = climbed.n_iter, climbed.converged
-        self.n_iter_ = int(n_iter)
-        tell_of_late_points(arrived, self.max_iter, stacklevel=4)
+        return landscape, root, {"bandwidth_": bandwidth, "dimension_": dimension}
 
-    def _measured(self, points: Array) -> Array:
-        """L x; one column of noughts for a metric that measures nothing."""
-        assert self._root is not None
-        if not self._root.shape[0]:
-            return np.zeros((points.shape[0], 1))
-        return np.ascontiguousarray(points @ self._root.T)
-
-    def _dimension(self, points: Array) -> float:
+    def _dimension(self, measured: Array, points: Array) -> float:
         if self.dimension == "columns":
-            return float(self.rank_)
+            return float(points.shape[1])
         if self.dimension == "effective":
-            return spread_dimension(points)
+            return spread_dimension(measured)
         return float(self.dimension)
 
     def _options(self) -> dict[str, Any]:
-        return {
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "n_threads": n_threads(self.n_jobs),
-            "progress": self.progress,
-        }
-
-    def _centers(self, points: Array) -> Array:
-        """Modes in the columns of X: for a global metric, the weighted mean of rows at the mode."""
-        if self._root is None:
-            return anisotropic.full_positions(self._tilted, self._modes.centers)
-        profile, measured = get_profile(self.profile), self._measured(points)
-        log_factor = -(self.dimension_ + 2.0) * np.log(self.bandwidth_)
-        centers = np.empty((self._modes.centers.shape[0], points.shape[1]))
-        for first in range(0, centers.shape[0], _MODES):
-            part = slice(first, first + _MODES)
-            far = cdist(self._modes.centers[part], measured, "sqeuclidean")
-            log_weight = log_factor + profile.log_weight(far / self.bandwidth_**2)
-            centers[part] = softmax(log_weight, axis=1) @ points
-        return centers
-
-    def predict(self, X: ArrayLike) -> Array:
-        """Cluster of each row: that of the mode that it climbs to.
-
-        Rows equal to a training row get its label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "labels_")
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return predict_new(data, self._fit_X, self.labels_, self._predict)
+        return {"max_iter": self.max_iter, "tol": self.tol, "n_threads": n_threads(self.n_jobs)}
 
     def _predict(self, data: Array) -> Array:
-        points = self._coordinates(data)
-        options = {**self._options(), "progress": None}
-        if self._root is not None:
-            ends = ascend(self._density, self._measured(points), **options).ends
-            return basin_labels(ends, self._modes)
-        ends = anisotropic.climb(self._tilted, self._tilted.to_span(points), **options).ends
-        return anisotropic.label_ends(
-            self._tilted, ends, self._modes, n_threads=options["n_threads"]
-        )
-
-    def _coordinates(self, data: Array) -> Array:
-        """Rows in the coordinates in which was learned and shifted."""
-        points = data.astype(np.float64)
-        if hasattr(self, "_space"):
-            points = self._space.transform(points)[:, : self.rank_]
-        return points
+        state = self._state
+        ends = state.landscape.climb(state.starts(data), **self._options()).ends
+        return state.landscape.label(ends, state.modes, n_threads=n_threads(self.n_jobs))
 
     def _evidence(self, row: int) -> Evidence:
-        """Tell what explains a row: its way under the metric, and fresh fits."""
-        points = self._coordinates(self._fit_X)
-        if self._root is not None:
-            points = self._measured(points)
-            options = {**self._options(), "progress": None}
-            ascent = ascend(self._density, points[[row]], keep_paths=True, **options)
-            assert ascent.paths is not None
-            path = ascent.paths[0]
-        else:
-            points = self._tilted.to_span(points)
-            path = self._tilted_path(points[[row]])
-        notes = []
-        if self._from_labels:
+        """Tell what explains a row: its path under the metric, and fresh fits."""
+        state, notes = self._state, []
+        points = state.starts(self._fit_X)
+        ascent = state.landscape.climb(points[[row]], keep_paths=True, **self._options())
+        if state.from_labels:
             notes.append(
                 "The metric was learned from labels, not from links: there is no fit without one "
                 "of the links."
@@ -530,23 +430,40 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
             notes.append(CHANCE)
         return Evidence(
             points,
-            None if self._from_labels else self._fresh_fit(self._fit_X),
+            None if state.from_labels else self._fresh_fit(self._fit_X),
             space="metric",
-            path=path,
-            mode=self._modes.centers[self.labels_[row]],
-            others="" if self._from_labels else "on the metric as a whole",
+            path=kept_path(ascent, 0),
+            mode=state.modes.centers[self.labels_[row]],
+            others="" if state.from_labels else "on the metric as a whole",
             notes=tuple(notes),
         )
 
-    def _tilted_path(self, start: Array) -> Array:
-        """Positions of a climb under local metrics, step by step."""
-        options = {**self._options(), "progress": None, "max_iter": 1}
-        path, arrived = [start], False
-        while not arrived and len(path) <= self.max_iter:
-            step = anisotropic.climb(self._tilted, path[-1], **options)
-            arrived = bool(step.converged[0])
-            path.append(step.ends)
-        return np.concatenate(path)
+
+def _measured(points: Array, root: Array | None) -> Array:
+    """L x; one column of zeros for a metric that measures nothing, x where there is no L."""
+    if root is None:
+        return points
+    if not root.shape[0]:
+        return np.zeros((points.shape[0], 1))
+    return np.ascontiguousarray(points @ root.T)
+
+
+def _local_weights(metric: Any, points: Array) -> Array | None:
+    """Weights of the bases at each point; None where there is no local metric."""
+    if not isinstance(metric, SCML) or metric.kind == "global":
+        return None
+    with warnings.catch_warnings():  # names of columns were compared in fit
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        weights: Array = metric.weights_at(points)
+    return weights if weights.any() else None  # all zero, as SCML has warned
+
+
+def _root(metric: Any, n_columns: int) -> Array:
+    """L of a metric for all points; no rows where local ones are zero everywhere."""
+    if not isinstance(metric, SCML):
+        return matrix_root(metric)
+    root: Array = metric.components_ if metric.kind == "global" else np.zeros((0, n_columns))
+    return root
 
 
 def _is_fitted(metric: SCML) -> bool:

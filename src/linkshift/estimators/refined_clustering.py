@@ -7,24 +7,22 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from linkshift._core.arrays import Array
 from linkshift._explaining import Evidence, Explains, Refit
-from linkshift.estimators._common import joined_links, predict_new, refuse_links_as_y
+from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators.mean_shift import MeanShift
-from linkshift.links import Links
-from linkshift.metrics import link_satisfaction
-from linkshift.refinement import neighbours_vote, refine
+from linkshift.links import ClosedLinks, Links
+from linkshift.refinement import neighbours_vote, refined
 
 __all__ = ["RefinedClustering"]
 
 
-class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimator):
+class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
     """A clusterer, and links that settle what it found (:func:`linkshift.refine`).
 
     Clusters with more must-links than cannot-links between them are merged; then every row takes
@@ -35,8 +33,9 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
     Parameters
     ----------
     estimator : clusterer, default=None
-        Anything with ``fit_predict``; ``None`` is ``MeanShift()``. It sees no links, but for
-        ``MeanShift(bandwidth="links")``, which chooses its bandwidth by them.
+        Anything with ``fit_predict``; ``None`` is ``MeanShift()``. It sees the links when it
+        requests them: :class:`PathMeanShift` does, others after ``set_fit_request(links=True)``
+        (scikit-learn's metadata routing).
     n_neighbors : int, default=20
         Neighbours that have a say in a row's label, and in ``predict``.
     penalty : float, default=2.0
@@ -61,6 +60,11 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, when X has names.
 
+    Notes
+    -----
+    New rows are labelled by a vote of the nearest training rows
+    (:func:`linkshift.refinement.neighbours_vote`).
+
     See Also
     --------
     linkshift.refine : the same for labels at hand.
@@ -84,6 +88,7 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "penalty": [Interval(Real, 0, None, closed="left")],
     }
+    _counts_links = True
 
     def __init__(
         self, estimator: Any = None, *, n_neighbors: int = 20, penalty: float = 2.0
@@ -100,61 +105,29 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
             tags.requires_fit = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=False)  # the clusterer checks its own parameters
-    def fit(
-        self,
-        X: ArrayLike,
-        y: object = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> RefinedClustering:
-        """Cluster the rows of X, then let links settle the labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-        y : ignored
-            For scikit-learn's conventions only; partial labels enter by ``partial_labels``.
-        links : Links, default=None
-            Must-links and cannot-links; they may contradict each other.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 where unknown; they become links and join ``links``.
-
-        Returns
-        -------
-        self
-        """
-        refuse_links_as_y(y)
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32])
-        given = joined_links(links, partial_labels, data.shape[0], counted=True)
+    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
         clusterer = MeanShift() if self.estimator is None else clone(self.estimator)
-        chooses = isinstance(clusterer, MeanShift) and isinstance(clusterer.bandwidth, str)
-        labels = clusterer.fit_predict(data, **({"links": given} if chooses else {}))
-        self.estimator_ = clusterer
-        self.labels_before_: Array = np.asarray(labels)
-        self.links_ = given
-        self.labels_ = refine(
-            data, labels, given, n_neighbors=self.n_neighbors, penalty=self.penalty
-        )
-        self.n_clusters_ = int(self.labels_.max()) + 1
-        self.link_report_ = link_satisfaction(self.labels_, given)
-        self._fit_X = data
-        return self
+        wanted = {"links": closed.links} if _requests_links(clusterer) else {}
+        before: Array = np.asarray(clusterer.fit_predict(data, **wanted))
+        attributes = {"estimator_": clusterer, "labels_before_": before}
+        return Fitted(self._refined(data, before, closed), None, attributes)
+
+    def _refined(self, X: Array, labels: Array, closed: ClosedLinks) -> Array:
+        return refined(X, labels, closed, n_neighbors=self.n_neighbors, penalty=self.penalty)
+
+    def _predict(self, data: Array) -> Array:
+        return neighbours_vote(data, self._fit_X, self.labels_, self.n_neighbors)
 
     def _evidence(self, row: int) -> Evidence:
         """Tell the clusterer's own evidence; without a link, only the refinement is made again."""
         inner = self.estimator_
         known = inner._evidence(row) if isinstance(inner, Explains) else Evidence(self._fit_X)
-        choose = known.refit if isinstance(inner, MeanShift) else None  # bandwidth="links"
+        again = known.refit if _requests_links(inner) else None
 
         def refit(links: Links) -> Refit:
-            base = Refit(self.labels_before_) if choose is None else choose(links)
-            labels = refine(
-                self._fit_X, base.labels, links, n_neighbors=self.n_neighbors, penalty=self.penalty
-            )
-            return Refit(labels, base.note)
+            base = Refit(self.labels_before_) if again is None else again(links)
+            closed = ClosedLinks(links, len(self._fit_X))
+            return Refit(self._refined(self._fit_X, base.labels, closed), base.note)
 
         return replace(
             known,
@@ -165,26 +138,7 @@ class RefinedClustering(Explains, MetaEstimatorMixin, ClusterMixin, BaseEstimato
             others="after the clustering, where their rows are",
         )
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Cluster of each row, by a vote of the nearest training rows.
 
-        The vote is that of :func:`linkshift.refinement.neighbours_vote`; training rows get
-        ``labels_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "labels_")
-        data: Array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return predict_new(
-            data,
-            self._fit_X,
-            self.labels_,
-            lambda new: neighbours_vote(new, self._fit_X, self.labels_, self.n_neighbors),
-        )
+def _requests_links(clusterer: Any) -> bool:
+    """Whether a clusterer's ``fit`` has asked for links."""
+    return "links" in get_routing_for_object(clusterer).consumes("fit", ["links"])

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from linkshift._core.arrays import Array
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 
 __all__ = ["Problem", "clique_cover", "contracted", "refuse_large_component"]
 
@@ -56,11 +56,10 @@ class Problem:
 
 
 def contracted(
-    d: Array, least: int, most: int, links: Links, link_weight: float
+    d: Array, least: int, most: int, closed: ClosedLinks, link_weight: float
 ) -> tuple[Problem, Array, float]:
     """Join certain must-links to nodes; give the problem, each row's node, and constant prices."""
-    must, cannot = links.must_confidence == 1.0, links.cannot_confidence == 1.0
-    closure = Links(links.must[must], links.cannot[cannot]).closure(len(d))
+    closure = closed.closure
     component, n_nodes = closure.component, closure.n_components
     member = csr_array((np.ones(len(d)), (component, np.arange(len(d)))), shape=(n_nodes, len(d)))
     infinite = np.isinf(d)
@@ -78,7 +77,7 @@ def contracted(
     excess[forbidden] = 0.0
 
     apart = closure.component_cannot
-    soft, weight, constant = _soft_pairs(links, component, apart, link_weight)
+    soft, weight, constant = _soft_pairs(closed.links, component, apart, link_weight)
     problem = Problem(excess, forbidden, closure.sizes, least, most, apart, [], soft, weight)
     return problem, component, constant
 

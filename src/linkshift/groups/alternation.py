@@ -39,7 +39,7 @@ from linkshift.groups.assignment import assign
 from linkshift.groups.boosting import held_out_scores, log_loss
 from linkshift.groups.spectral import kernel_factor, spectral_clusters
 from linkshift.groups.views import KernelBank
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 
 __all__ = ["Alternation", "alternate", "random_partition", "spectral_partition"]
 
@@ -94,7 +94,7 @@ def random_partition(
     n_clusters: int,
     *,
     size_bounds: tuple[int, int] | None = None,
-    links: Links | None = None,
+    links: Links | ClosedLinks | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> NDArray[np.int64]:
     """Draw a partition into clusters of similar sizes that breaks no certain link.
@@ -122,7 +122,7 @@ def spectral_partition(
     n_clusters: int,
     *,
     size_bounds: tuple[int, int] | None = None,
-    links: Links | None = None,
+    links: Links | ClosedLinks | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> NDArray[np.int64]:
     """Cluster a random mixture of the kernels, under size bounds and certain links.
@@ -161,7 +161,7 @@ def alternate(
     n_clusters: int,
     *,
     size_bounds: tuple[int, int] | None = None,
-    links: Links | None = None,
+    links: Links | ClosedLinks | None = None,
     base: int = 5,
     step: int = 2,
     first: int = 0,

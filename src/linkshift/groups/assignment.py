@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkshift.groups._assignment_problem import clique_cover, contracted, refuse_large_component
 from linkshift.groups._assignment_solver import How, solve
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 
 __all__ = ["Assignment", "assign"]
 
@@ -86,7 +86,7 @@ def assign(
     costs: ArrayLike,
     *,
     size_bounds: tuple[int, int] | None = None,
-    links: Links | None = None,
+    links: Links | ClosedLinks | None = None,
     link_weight: float = 1.0,
     time_limit: float = 60.0,
     gap: float = 1e-6,
@@ -153,8 +153,8 @@ def assign(
     link_weight = _checked_number("link_weight", link_weight, least=0.0)
     gap = _checked_number("gap", gap, least=0.0)
     deadline = time.monotonic() + _checked_number("time_limit", time_limit, least=0.0)
-    links = Links.coerce(links).check(n)
-    problem, component, constant = contracted(d, least, most, links, link_weight)
+    closed = ClosedLinks.coerce(links, n)
+    problem, component, constant = contracted(d, least, most, closed, link_weight)
     refuse_large_component(problem, component)
     cliques = clique_cover(problem, component)
     problem = replace(problem, cliques=cliques)

@@ -39,7 +39,7 @@ from sklearn.utils import check_random_state
 from linkshift._core.arrays import Array
 from linkshift.groups.assignment import assign
 from linkshift.groups.spectral import spectral_clusters
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 
 __all__ = ["co_association", "consensus", "loss_weights", "mean_association", "spectral_labels"]
 
@@ -144,7 +144,7 @@ def consensus(
     *,
     weights: ArrayLike | None = None,
     size_bounds: tuple[int, int] | None = None,
-    links: Links | None = None,
+    links: Links | ClosedLinks | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> NDArray[np.int64]:
     """Find the partition that says what many partitions have in common.

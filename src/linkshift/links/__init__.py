@@ -1,6 +1,14 @@
 """What the user knows: must-link and cannot-link pairs, their closure and their contradictions."""
 
 from linkshift.links._build import class_codes
+from linkshift.links._closed import (
+    Chains,
+    ClosedLinks,
+    ImpliedConfidence,
+    SignedEdges,
+    Units,
+    signed_edges,
+)
 from linkshift.links._closure import Closure
 from linkshift.links._conflicts import Conflict, ConflictError, Conflicts
 from linkshift.links._links import Links
@@ -10,10 +18,16 @@ from linkshift.links._removal import Removal
 from linkshift.links._summary import Summary
 
 __all__ = [
+    "Chains",
+    "ClosedLinks",
+    "SignedEdges",
+    "Units",
+    "signed_edges",
     "Closure",
     "Conflict",
     "ConflictError",
     "Conflicts",
+    "ImpliedConfidence",
     "ImpliedLink",
     "Links",
     "PairError",

@@ -154,10 +154,9 @@ def inside(cannot: IntArray, component: IntArray) -> NDArray[np.bool_]:
     return np.asarray(component[cannot[:, 0]] == component[cannot[:, 1]])
 
 
-def close(must: IntArray, cannot: IntArray, n_samples: int) -> Closure:
-    """Close consistent links; the caller has ruled conflicts out."""
-    component = components(must, n_samples)
-    n_components = int(component.max()) + 1 if n_samples else 0
+def close_components(component: IntArray, cannot: IntArray) -> Closure:
+    """Close consistent links, given the components; the caller has ruled conflicts out."""
+    n_components = int(component.max(initial=-1)) + 1
     order = np.argsort(component, kind="stable")
     starts = np.searchsorted(component[order], np.arange(n_components + 1))
     between = np.unique(np.sort(component[cannot], axis=1), axis=0).reshape(-1, 2)

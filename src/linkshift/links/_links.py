@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkshift._core.files import write_text
 from linkshift.links import _combine, _files, _parse
 from linkshift.links._build import RandomState, links_of_labels, sample_of_labels
-from linkshift.links._closure import Closure, close
+from linkshift.links._closure import Closure, close_components, components, inside
 from linkshift.links._conflicts import Conflicts, conflict_error
 from linkshift.links._parse import KINDS, Duplicates, PairError, Parsed
 from linkshift.links._redundant import Redundant
@@ -251,6 +251,30 @@ class Links(PairSet):
             must, cannot = renumber(*must, rows), renumber(*cannot, rows)
         return self._make(Parsed(must[0], cannot[0], must[1], cannot[1], None), len(rows))
 
+    def where(self, must: ArrayLike, cannot: ArrayLike) -> Self:
+        """Keep some of the pairs, for the same rows.
+
+        Parameters
+        ----------
+        must, cannot : array-like of bool, of shapes (n_must,) and (n_cannot,)
+            Which must-links and which cannot-links to keep.
+
+        Examples
+        --------
+        >>> links = Links(must=[(0, 1), (1, 2)], cannot=[(0, 3)])
+        >>> links.where(must=[True, False], cannot=[True])
+        Links(1 must, 1 cannot)
+        """
+        masks = [np.asarray(mask, dtype=bool) for mask in (must, cannot)]
+        for kind, mask in zip(KINDS, masks, strict=True):
+            count = len(getattr(self._pairs, kind))
+            if mask.shape != (count,):
+                raise ValueError(
+                    f"{kind} has shape {mask.shape}; give one True or False for each of the "
+                    f"{count} {kind}-links"
+                )
+        return self._without(*(np.flatnonzero(~mask) for mask in masks))
+
     def __getitem__(self, indices: Any) -> Self:
         """``links[rows]`` is ``links.take(rows)``; scikit-learn asks for ``links[rows, ...]``."""
         if isinstance(indices, tuple) and len(indices) == 2 and indices[1] is Ellipsis:
@@ -328,8 +352,10 @@ class Links(PairSet):
         if n_samples is None:
             n_samples = self._n_samples if self._n_samples is not None else self._rows_needed()
         self.check(n_samples)
-        self._refuse_conflicts()
-        return close(pairs.must, pairs.cannot, n_samples)
+        component = components(pairs.must, n_samples)
+        if inside(pairs.cannot, component).any():
+            raise conflict_error(self.conflicts())
+        return close_components(component, pairs.cannot)
 
     def conflicts(self) -> Conflicts:
         """Find every contradiction, with its chain of must-links and what to remove.

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from linkshift._core.arrays import Array
-from linkshift.links import Closure, Links
+from linkshift.links import ClosedLinks, ImpliedConfidence, Links
 
 __all__ = ["Triplets", "label_triplets", "link_triplets"]
 
@@ -114,7 +114,9 @@ def label_triplets(X: Array, y: Array, *, n_targets: int = 3, n_impostors: int =
     return _sorted(parts)
 
 
-def link_triplets(X: Array, links: Links, *, n_targets: int = 3, n_impostors: int = 10) -> Triplets:
+def link_triplets(
+    X: Array, links: Links | ClosedLinks, *, n_targets: int = 3, n_impostors: int = 10
+) -> Triplets:
     """Nearest must-linked rows against nearest cannot-linked rows, for each row that has both.
 
     What the links imply counts as well: rows that a chain of must-links connects are all linked,
@@ -143,8 +145,9 @@ def link_triplets(X: Array, links: Links, *, n_targets: int = 3, n_impostors: in
     >>> link_triplets(X, Links(must=[(0, 1)], cannot=[(1, 2)])).table()[0].tolist()
     [[0, 1, 2], [1, 0, 2]]
     """
-    closure = links.closure(X.shape[0])
-    sure = Confidence(links, closure)
+    closed = ClosedLinks.coerce(links, X.shape[0])
+    closure = closed.whole
+    confidence = None if closed.all_certain else closed.confidence
     parts = []
     for c in np.unique(closure.component_cannot):
         inside = closure.members(c)
@@ -154,9 +157,9 @@ def link_triplets(X: Array, links: Links, *, n_targets: int = 3, n_impostors: in
             outside = np.sort(np.concatenate([closure.members(r) for r in rivals]))
             near = _nearest(X, inside, inside, n_targets)
             far = _nearest(X, inside, outside, n_impostors)
-            parts.append(_part(inside, near, far, sure))
+            parts.append(_part(inside, near, far, confidence))
     if not parts:
-        raise ValueError(_why_no_triplet(links))
+        raise ValueError(_why_no_triplet(closed.links))
     return _sorted(parts)
 
 
@@ -173,47 +176,6 @@ def _why_no_triplet(links: Links) -> str:
     )
 
 
-class Confidence:
-    """How sure pairs are, given or implied."""
-
-    def __init__(self, links: Links, closure: Closure) -> None:
-        self.component = closure.component
-        self.sure = np.ones(closure.n_components)
-        np.minimum.at(self.sure, closure.component[links.must[:, 0]], links.must_confidence)
-        self.between: dict[tuple[int, int], float] = {}
-        for (a, b), c in zip(
-            np.sort(closure.component[links.cannot], axis=1).tolist(),
-            links.cannot_confidence.tolist(),
-            strict=True,
-        ):
-            implied = min(c, self.sure[a], self.sure[b])
-            self.between[a, b] = max(self.between.get((a, b), 0.0), implied)
-        self.given = {
-            (min(a, b), max(a, b)): c
-            for pairs, sure in (
-                (links.must, links.must_confidence),
-                (links.cannot, links.cannot_confidence),
-            )
-            for (a, b), c in zip(pairs.tolist(), sure.tolist(), strict=True)
-        }
-        self.certain = bool((links.must_confidence == 1).all()) and bool(
-            (links.cannot_confidence == 1).all()
-        )
-
-    def of(self, pairs: Array) -> Array:
-        """Confidence of each pair that is linked."""
-        if self.certain:
-            return np.ones(pairs.shape[0])
-        return np.array([self._of(int(a), int(b)) for a, b in pairs])
-
-    def _of(self, a: int, b: int) -> float:
-        known = self.given.get((min(a, b), max(a, b)))
-        if known is not None:
-            return known
-        one, other = sorted((int(self.component[a]), int(self.component[b])))
-        return float(self.sure[one]) if one == other else self.between[one, other]
-
-
 def _nearest(X: Array, rows: Array, others: Array, count: int) -> Array:
     """Find the nearest of ``others`` to each of ``rows``, itself left out."""
     same = rows is others
@@ -227,11 +189,13 @@ def _nearest(X: Array, rows: Array, others: Array, count: int) -> Array:
 _Part = tuple[Array, Array, Array, Array, Array]
 
 
-def _part(rows: Array, near: Array, far: Array, sure: Confidence | None = None) -> _Part:
-    if sure is None:
+def _part(
+    rows: Array, near: Array, far: Array, confidence: ImpliedConfidence | None = None
+) -> _Part:
+    if confidence is None:
         return rows, near, np.ones(near.shape), far, np.ones(far.shape)
     weights = [
-        sure.of(np.column_stack((np.repeat(rows, found.shape[1]), found.ravel())))
+        confidence.of(np.column_stack((np.repeat(rows, found.shape[1]), found.ravel())))
         for found in (near, far)
     ]
     return rows, near, weights[0].reshape(near.shape), far, weights[1].reshape(far.shape)

@@ -55,7 +55,7 @@ from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
 from linkshift.bandwidth import pair_quantile
-from linkshift.links import Closure, Links
+from linkshift.links import ClosedLinks, Closure, Links
 from linkshift.spaces._learned_loops import project_all
 
 __all__ = ["LearnedKernel", "learn_kernel"]
@@ -113,7 +113,7 @@ class LearnedKernel:
 
 def learn_kernel(
     coordinates: ArrayLike,
-    links: Links,
+    links: Links | ClosedLinks,
     *,
     gamma: float = 10.0,
     quantiles: tuple[float, float] = (0.01, 0.99),
@@ -181,11 +181,12 @@ def learn_kernel(
     """
     G: Array = check_array(coordinates, dtype=np.float64)
     n = G.shape[0]
-    links = Links.coerce(links)
-    closure = links.closure(n)  # raises on contradictions and on rows out of range
+    closed = ClosedLinks.coerce(links, n)
+    closed.whole  # noqa: B018 (raises on contradictions)
+    links = closed.links
     _check_options(gamma, trace, max_links, tol, max_iter)
     if close:
-        links = _implied(links, closure, max_links)
+        links = _implied(closed, max_links)
     axes = _longest_axes(G, trace)
     G = G @ axes
     must_target, cannot_target = _targets(G, quantiles, targets)
@@ -250,44 +251,14 @@ def _check_options(gamma: float, trace: float, max_links: int, tol: float, max_i
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
 
 
-def _implied(links: Links, closure: Closure, max_links: int) -> Links:
+def _implied(closed: ClosedLinks, max_links: int) -> Links:
     """Add what the links imply, up to about ``max_links``."""
+    closure = closed.whole
     most = _most_members(closure, max_links)
     if most < 1:
-        return links
-    groups = {
-        int(c): _spread(closure.members(c), most)
-        for c in np.union1d(np.flatnonzero(closure.sizes > 1), closure.component_cannot)
-    }
-    sure = np.ones(closure.n_components)
-    np.minimum.at(sure, closure.component[links.must[:, 0]], links.must_confidence)
-    between: dict[tuple[int, int], float] = {}
-    for (a, b), confidence in zip(
-        np.sort(closure.component[links.cannot], axis=1).tolist(),
-        links.cannot_confidence.tolist(),
-        strict=True,
-    ):
-        between[a, b] = max(between.get((a, b), 0.0), min(confidence, sure[a], sure[b]))
-
-    must = [rows[np.stack(np.triu_indices(rows.size, 1), axis=1)] for rows in groups.values()]
-    must_confidence = [
-        np.full(pairs.shape[0], sure[c]) for c, pairs in zip(groups, must, strict=True)
-    ]
-    cannot = [
-        np.stack(np.meshgrid(groups[a], groups[b]), axis=2).reshape(-1, 2) for a, b in between
-    ]
-    cannot_confidence = [
-        np.full(pairs.shape[0], confidence)
-        for confidence, pairs in zip(between.values(), cannot, strict=True)
-    ]
-    return Links(
-        np.concatenate((links.must, *must)),
-        np.concatenate((links.cannot, *cannot)),
-        must_confidence=np.concatenate((links.must_confidence, *must_confidence)),
-        cannot_confidence=np.concatenate((links.cannot_confidence, *cannot_confidence)),
-        n_samples=closure.n_samples,
-        duplicates="drop",
-    )
+        return closed.links
+    linked = np.union1d(np.flatnonzero(closure.sizes > 1), closure.component_cannot)
+    return closed.with_implied({int(c): _spread(closure.members(c), most) for c in linked})
 
 
 def _most_members(closure: Closure, max_links: int) -> int:

@@ -1,0 +1,224 @@
+"""What all estimators share: one door in, ``fit``, and one door out, ``predict``.
+
+An estimator is its parameters and a `_fit` that turns data and closed links into a `Fitted`
+value. It reads ``self`` for parameters only and sets nothing: a fit that raises leaves an earlier
+one as it was.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.labels import count_clusters
+from linkshift.links import ClosedLinks, Links, class_codes
+from linkshift.metrics import link_satisfaction
+
+__all__ = ["Fitted", "LinkedClusterer", "closed_links", "keep_known", "known_classes"]
+
+_MOST_COMPLETE = 200  # labelled rows, whose pairs number 19,900
+_READ_BY_SKLEARN = ("n_features_in_", "feature_names_in_")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit finds.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        Cluster of each row, -1 for noise.
+    state : object
+        What ``predict`` and ``explain`` go on from; the estimator's own.
+    attributes : dict
+        What users may look at, by the names of the fitted attributes.
+    """
+
+    labels: Array
+    state: Any = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+class LinkedClusterer(ClusterMixin, BaseEstimator):
+    """A clusterer that takes must-links and cannot-links."""
+
+    # Whether links are counted: up to 200 labelled rows are then linked pair by pair.
+    _counts_links: ClassVar[bool] = False
+
+    labels_: NDArray[np.int64]
+    links_: Links
+    _fit_X: Array
+    _state: Any
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        links: Links | None = None,
+        partial_labels: ArrayLike | None = None,
+    ) -> Self:
+        """Cluster the rows of X under links.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : ignored
+            For scikit-learn's conventions only; known classes enter by ``partial_labels``.
+        links : Links, default=None
+            Must-links and cannot-links.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes, -1 (or None, NaN) where unknown; they become links and join ``links``.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_once(X, y, links, partial_labels)
+
+    def _fit_once(
+        self,
+        X: Any,
+        y: object,
+        links: Links | None,
+        partial_labels: ArrayLike | None,
+        **more: Any,
+    ) -> Self:
+        """Read, close the links, fit, keep; whatever raises leaves an earlier fit as it was."""
+        _refuse_links_as_y(y)
+        before = dict(vars(self))
+        try:
+            data = self._read(X, reset=True)
+            self._check_combinations()
+            rows = self._rows(data)
+            closed = closed_links(links, partial_labels, len(rows), counted=self._counts_links)
+            more |= self._supervision(links, partial_labels)
+            self._keep(rows, closed, self._fit(data, closed, **more))
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    @abstractmethod
+    def _fit(self, data: Any, closed: ClosedLinks, **more: Any) -> Fitted:
+        """Cluster; sets nothing."""
+
+    @abstractmethod
+    def _predict(self, data: Any) -> Array:
+        """Labels of rows that were not in ``fit``; of no rows, none."""
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Check the data, in ``fit`` and in ``predict``."""
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+
+    def _rows(self, data: Any) -> Array:
+        """One row for each sample, to tell which are equal."""
+        rows: Array = data
+        return rows
+
+    def _check_combinations(self) -> None:
+        """Refuse parameters that would otherwise be ignored; each is valid by itself."""
+
+    def _supervision(
+        self,
+        links: Links | None,  # noqa: ARG002 (for those that override it)
+        partial_labels: ArrayLike | None,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """What `_fit` wants to know of what was given, besides the closed links."""
+        return {}
+
+    def _keep(self, rows: Array, closed: ClosedLinks, fitted: Fitted) -> None:
+        """Set the attributes of this fit, and drop those of an earlier one."""
+        parameters = self.get_params(deep=False)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            if name not in parameters and name not in _READ_BY_SKLEARN:
+                delattr(self, name)
+        self.labels_ = fitted.labels.astype(np.int64, copy=False)
+        self.n_clusters_ = count_clusters(self.labels_)
+        self.links_ = closed.links
+        self.link_report_ = link_satisfaction(self.labels_, closed.links)
+        for name, value in fitted.attributes.items():
+            setattr(self, name, value)
+        self._fit_X, self._state = rows, fitted.state
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Cluster of each row; a row equal to one that was in ``fit`` has that one's label.
+
+        The class says how other rows get theirs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "labels_")
+        data = self._read(X, reset=False)
+        return keep_known(
+            self._rows(data), self._fit_X, self.labels_, lambda new: self._predict(data[new])
+        )
+
+
+def keep_known(
+    rows: Array, fit_X: Array, labels: Array, predict: Callable[[Array], Array]
+) -> NDArray[np.int64]:
+    """Labels of rows: that of the first equal training row, else what ``predict`` says.
+
+    ``predict`` is called with the indices of the other rows, when there are any. Numbers are
+    compared, not bits: -0.0 equals 0.0, and float32 the same value in float64.
+    """
+    n = fit_X.shape[0]
+    first = first_of_equal_rows(np.concatenate([fit_X, rows]))[n:]
+    found = np.empty(rows.shape[0], dtype=np.int64)
+    known = first < n
+    found[known] = labels[first[known]]
+    new = np.flatnonzero(~known)
+    if new.size:
+        found[new] = predict(new)
+    return found
+
+
+def _refuse_links_as_y(y: object) -> None:
+    """Scikit-learn's clusterers ignore y: links in its place would be dropped without a word."""
+    if isinstance(y, Links):
+        raise TypeError("Links were given in the place of y, which is ignored; write links=...")
+
+
+def closed_links(
+    links: Links | None, partial_labels: ArrayLike | None, n: int, *, counted: bool = False
+) -> ClosedLinks:
+    """Links and partial labels as one set, checked against the number of rows and closed.
+
+    For a method that counts links, up to 200 labelled rows are linked pair by pair.
+    """
+    given = Links.coerce(links).check(n)
+    if partial_labels is not None:
+        known = known_classes(partial_labels, n)
+        complete = counted and int((known >= 0).sum()) <= _MOST_COMPLETE
+        given = given + Links.from_labels(known, complete=complete).check(n)
+    return ClosedLinks(given, n)
+
+
+def known_classes(partial_labels: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Partial labels as numbers, -1 where unknown (-1, None, NaN), one for each row."""
+    codes = class_codes(partial_labels)
+    if len(codes) != n:
+        raise ValueError(
+            f"partial_labels has {len(codes)} entries for {n} rows; give one for each row, -1 "
+            "where the class is unknown."
+        )
+    return codes

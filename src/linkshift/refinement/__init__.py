@@ -1,0 +1,39 @@
+r"""Settle links after any clustering.
+
+Two moves. First, clusters vote: while two clusters have more must-links than cannot-links between
+them (`merge_by_votes`, also for what it does without any cannot-links), the pair with the largest
+surplus is merged. Then points settle: each takes, in turn, of the
+labels that a neighbour or a link names the one that costs least,
+
+.. math:: E(c) = -\sum_{i \in u} \log \frac{\max(n_i(c), \epsilon)}{k}
+          \; + \; \beta \, (\text{confidence of the links that } c \text{ would violate}),
+
+where :math:`n_i(c)` counts the k nearest neighbours of i with label c, and u is the point with all
+that is must-linked to it (iterated conditional modes; Besag 1986). Links of confidence one that do
+not contradict each other make such units, so that must-links always hold. Links with a lower
+confidence, and all links as soon as certain ones contradict each other, stay pairs: one wrong
+answer then costs one pair, and is not passed on along the chains.
+"""
+
+from linkshift.refinement.holding import hold
+from linkshift.refinement.neighbours import (
+    absorb_dust,
+    is_local,
+    nearest_rows,
+    neighbours_vote,
+)
+from linkshift.refinement.refining import refine, refined
+from linkshift.refinement.settling import settle
+from linkshift.refinement.votes import merge_by_votes
+
+__all__ = [
+    "absorb_dust",
+    "hold",
+    "is_local",
+    "merge_by_votes",
+    "nearest_rows",
+    "neighbours_vote",
+    "refine",
+    "refined",
+    "settle",
+]

@@ -1,0 +1,61 @@
+"""Every certain link holds: what refinement leaves open is moved."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkshift._core.arrays import Array
+from linkshift._core.labels import dense, majority
+from linkshift.links import Closure
+
+__all__ = ["hold"]
+
+
+def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
+    """Make every link hold: must-linked rows share a label, cannot-linked rows do not.
+
+    Components of must-links take the label of most of their rows. Of two cannot-linked
+    components with the same label, the one with more such quarrels (then the smaller) moves: to
+    the label that its rows and their neighbours favour among those free for it, or to a new one.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        -1 is noise.
+    closure : Closure
+        Components of must-links, and which of them are cannot-linked.
+    neighbours : ndarray of shape (n, k)
+        Rows of the nearest neighbours of each point.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Labels from 0 without gaps, with no link violated.
+    """
+    labels = dense(labels).copy()
+    foes: dict[int, list[int]] = {}
+    for a, b in closure.component_cannot.tolist():
+        foes.setdefault(a, []).append(b)
+        foes.setdefault(b, []).append(a)
+    linked = sorted(set(np.flatnonzero(closure.sizes > 1).tolist()) | set(foes))
+    rows = {c: closure.members(c) for c in linked}
+    label = {c: majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
+    n_labels = int(labels.max(initial=-1)) + 1
+    quarrels = {
+        c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ())) for c in linked
+    }
+    fixed: dict[int, int] = {}
+    for c in sorted(linked, key=lambda c: (quarrels[c], -len(rows[c]), c)):
+        taken = {fixed[f] for f in foes.get(c, ()) if fixed.get(f, -1) >= 0}
+        homeless = label[c] < 0 and len(rows[c]) > 1  # must-linked noise shares a new home
+        if label[c] in taken or homeless:
+            near = neighbours[rows[c]]
+            around = np.concatenate([labels[rows[c]], labels[near[near >= 0]]])
+            votes = np.bincount(around[around >= 0], minlength=n_labels)
+            free = [g for g in np.argsort(-votes, kind="stable").tolist() if g not in taken]
+            label[c] = free[0] if free and votes[free[0]] > 0 else n_labels
+            n_labels = max(n_labels, label[c] + 1)
+        fixed[c] = label[c]
+    for c in linked:
+        labels[rows[c]] = label[c]
+    return dense(labels)
