@@ -1,5 +1,7 @@
 """The door of the package: names, version, and how little an import costs."""
 
+import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -42,6 +44,19 @@ def test_every_public_name_resolves(name):
 
 def test_names_are_unique():
     assert len(linkshift.__all__) == len(set(linkshift.__all__))
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse(Path(linkshift.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {
+        alias.asname: f"{part.module}.{alias.name}" for part in block.body for alias in part.names
+    }
+    assert set(seen) == set(linkshift.__all__)
+    for name, where in seen.items():
+        module, _, attribute = where.rpartition(".")
+        found = getattr(importlib.import_module(module), attribute, None)
+        assert (found or importlib.import_module(where)) is getattr(linkshift, name)
 
 
 def test_classes_are_those_of_their_rooms():

@@ -5,87 +5,72 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from linkshift import bandwidth, baselines, datasets, metrics, plot, profiles
-    from linkshift.clustering import cluster
-    from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
-    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
-    from linkshift.estimators.kernel_mean_shift import KernelMeanShift
-    from linkshift.estimators.mean_shift import MeanShift
-    from linkshift.estimators.metric_mean_shift import MetricMeanShift
-    from linkshift.estimators.refined_clustering import RefinedClustering
-    from linkshift.links import Closure, ConflictError, Conflicts, Links
-    from linkshift.metric_learning import SCML
-    from linkshift.refinement import refine
+if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot follow it
+    from linkshift import bandwidth as bandwidth
+    from linkshift import baselines as baselines
+    from linkshift import datasets as datasets
+    from linkshift import image as image
+    from linkshift import metrics as metrics
+    from linkshift import model_files as model_files
+    from linkshift import plot as plot
+    from linkshift import profiles as profiles
+    from linkshift import report as report
+    from linkshift.clustering import cluster as cluster
+    from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift as ConstrainedMeanShift
+    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering as GroupFeatureClustering
+    from linkshift.estimators.kernel_mean_shift import KernelMeanShift as KernelMeanShift
+    from linkshift.estimators.mean_shift import MeanShift as MeanShift
+    from linkshift.estimators.metric_mean_shift import MetricMeanShift as MetricMeanShift
+    from linkshift.estimators.path_mean_shift import PathMeanShift as PathMeanShift
+    from linkshift.estimators.refined_clustering import RefinedClustering as RefinedClustering
+    from linkshift.links import Closure as Closure
+    from linkshift.links import ConflictError as ConflictError
+    from linkshift.links import Conflicts as Conflicts
+    from linkshift.links import Links as Links
+    from linkshift.metric_learning import SCML as SCML
+    from linkshift.path import bandwidth_path as bandwidth_path
+    from linkshift.refinement import refine as refine
 
 __version__ = "0.1.0.dev0"
 
-# Public names and their rooms. They are imported when first used, so that `import linkshift`
-# and `linkshift --help` do not wait for scikit-learn and numba.
-_ROOMS = {
-    "Closure": "linkshift.links",
-    "ConflictError": "linkshift.links",
-    "Conflicts": "linkshift.links",
-    "ConstrainedMeanShift": "linkshift.estimators.constrained_mean_shift",
-    "GroupFeatureClustering": "linkshift.estimators.group_feature_clustering",
-    "KernelMeanShift": "linkshift.estimators.kernel_mean_shift",
-    "Links": "linkshift.links",
-    "MeanShift": "linkshift.estimators.mean_shift",
-    "PathMeanShift": "linkshift.estimators.path_mean_shift",
-    "MetricMeanShift": "linkshift.estimators.metric_mean_shift",
-    "RefinedClustering": "linkshift.estimators.refined_clustering",
-    "SCML": "linkshift.metric_learning",
-    "bandwidth": "linkshift",
-    "bandwidth_path": "linkshift.path",
-    "baselines": "linkshift",
-    "cluster": "linkshift.clustering",
-    "datasets": "linkshift",
-    "image": "linkshift",
-    "metrics": "linkshift",
-    "model_files": "linkshift",
-    "plot": "linkshift",
-    "profiles": "linkshift",
-    "refine": "linkshift.refinement",
-    "report": "linkshift",
+# Public names and where they are: a module, or "module:attribute". They are imported when first
+# used, so that `import linkshift` and `linkshift --help` do not wait for scikit-learn and numba.
+_PUBLIC = {
+    "Closure": "links:Closure",
+    "ConflictError": "links:ConflictError",
+    "Conflicts": "links:Conflicts",
+    "ConstrainedMeanShift": "estimators.constrained_mean_shift:ConstrainedMeanShift",
+    "GroupFeatureClustering": "estimators.group_feature_clustering:GroupFeatureClustering",
+    "KernelMeanShift": "estimators.kernel_mean_shift:KernelMeanShift",
+    "Links": "links:Links",
+    "MeanShift": "estimators.mean_shift:MeanShift",
+    "MetricMeanShift": "estimators.metric_mean_shift:MetricMeanShift",
+    "PathMeanShift": "estimators.path_mean_shift:PathMeanShift",
+    "RefinedClustering": "estimators.refined_clustering:RefinedClustering",
+    "SCML": "metric_learning:SCML",
+    "bandwidth": "bandwidth",
+    "bandwidth_path": "path:bandwidth_path",
+    "baselines": "baselines",
+    "cluster": "clustering:cluster",
+    "datasets": "datasets",
+    "image": "image",
+    "metrics": "metrics",
+    "model_files": "model_files",
+    "plot": "plot",
+    "profiles": "profiles",
+    "refine": "refinement:refine",
+    "report": "report",
 }
 
-__all__ = [
-    "SCML",
-    "Closure",
-    "ConflictError",
-    "Conflicts",
-    "ConstrainedMeanShift",
-    "GroupFeatureClustering",
-    "KernelMeanShift",
-    "Links",
-    "MeanShift",
-    "MetricMeanShift",
-    "PathMeanShift",
-    "RefinedClustering",
-    "bandwidth",
-    "bandwidth_path",
-    "baselines",
-    "cluster",
-    "datasets",
-    "image",
-    "metrics",
-    "model_files",
-    "plot",
-    "profiles",
-    "refine",
-    "report",
-]
+__all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
-    room = _ROOMS.get(name)
-    if room is None:
+    if name not in _PUBLIC:
         raise AttributeError(f"module 'linkshift' has no attribute {name!r}")
-    return (
-        import_module(f"linkshift.{name}")
-        if room == __name__
-        else getattr(import_module(room), name)
-    )
+    module, _, attribute = _PUBLIC[name].partition(":")
+    found = import_module(f"linkshift.{module}")
+    return getattr(found, attribute) if attribute else found
 
 
 def __dir__() -> list[str]:
