@@ -1,4 +1,4 @@
-"""Where a measurement was made: versions, processor, and how busy it was."""
+"""Where a measurement is made: versions, processor, how busy it is, and the data sets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import os
 import platform
 from pathlib import Path
 
+DATA = "LINKSHIFT_DATA"
 PACKAGES = ("linkshift", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
+
+
+def find_data() -> None:
+    """Name the folder of data sets beside the repository, unless another is named already."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not os.environ.get(DATA) and beside.is_dir():
+        os.environ[DATA] = str(beside)
 
 
 def describe() -> dict[str, object]:

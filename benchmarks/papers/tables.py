@@ -28,8 +28,7 @@ class Table:
     """A printed table: each row has its keys first, then one number a column."""
 
     name: str
-    paper: str
-    source: str  # number of the text in the shared folder of papers
+    paper: str  # authors, title, where and when
     table: str
     keys: tuple[str, ...]
     columns: tuple[str, ...]
@@ -66,7 +65,6 @@ def load(name: str) -> Table:
     return Table(
         name=name,
         paper=content["paper"],
-        source=content["source"],
         table=content["table"],
         keys=tuple(content["keys"]),
         columns=tuple(content["columns"]),

@@ -1,185 +1,22 @@
-"""Data to try things on: sets that are made, and loaders of named public sets.
-
-What is made needs nothing: by its function, or by its name with `make`. The public sets are not
-ours and are not shipped: `load` reads them from a folder of ``<name>.npz`` files named by the
-environment variable ``LINKSHIFT_DATA``.
-"""
+"""Public data sets, read from a folder of ``<name>.npz`` files that is not ours to ship."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import zipfile
-from dataclasses import dataclass, field, replace
-from numbers import Integral
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from linkshift._data_sources import REGISTRY, DataSource, TableSource
-from linkshift._made_data import (
-    MADE,
-    Labels,
-    MadeSet,
-    Seed,
-    make_circles,
-    make_lines,
-    make_moons,
-    make_shapes,
-)
+from linkshift.datasets.dataset import Dataset
+from linkshift.datasets.registry import IMAGES, REGISTRY
 
-__all__ = [
-    "MADE",
-    "REGISTRY",
-    "AnnotatedImage",
-    "DataSource",
-    "Dataset",
-    "MadeSet",
-    "TableSource",
-    "available",
-    "load",
-    "load_images",
-    "make",
-    "make_circles",
-    "make_lines",
-    "make_moons",
-    "make_shapes",
-    "paths",
-]
+__all__ = ["AnnotatedImage", "available", "load", "load_images", "paths"]
 
 FOLDER_VARIABLE = "LINKSHIFT_DATA"
-
-
-# Beside the others, but a set of images with several segmentations each has no (X, y).
-_IMAGES = {
-    "bsds500_sample26": DataSource(
-        "Arbelaez, Maire, Fowlkes, Malik 2011; Martin et al. 2001",
-        "Berkeley BSDS500, 26 of its images: github.com/BIDS/BSDS500, images and groundTruth",
-        "ids (26,), split (26,), img_<id> (h, w, 3), gt_<id> (people, h, w)",
-    )
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Dataset:
-    """A labelled data set.
-
-    Attributes
-    ----------
-    name : str
-    X : ndarray of shape (n, d)
-        Floating-point features; for a multi-view set, the views side by side.
-    y : ndarray of shape (n,)
-        Classes as 0, 1, ...; -1 for samples of no class, which only made sets have.
-    classes : ndarray
-        The label that each class has in the file.
-    target_names : tuple of str or None
-        A name for each class, where there are names.
-    views : dict or None
-        Name of the view -> its features, for a multi-view set.
-    extras : dict
-        The file's other arrays (other labellings, the light of a face, ...).
-    source : str
-        One line: who to cite, where it comes from.
-    """
-
-    name: str
-    X: NDArray[np.floating]
-    y: Labels
-    classes: NDArray[np.generic]
-    target_names: tuple[str, ...] | None
-    views: dict[str, NDArray[np.floating]] | None
-    source: str
-    extras: dict[str, NDArray[np.generic]] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        """Sizes rather than the numbers."""
-        n, d = self.X.shape
-        views = "" if self.views is None else f", {len(self.views)} views"
-        return (
-            f"Dataset({self.name!r}: {n} samples, {d} features, {len(self.classes)} classes{views})"
-        )
-
-    def take(self, rows: ArrayLike) -> Dataset:
-        """Give some rows, in the order asked for; classes keep their numbers.
-
-        Parameters
-        ----------
-        rows : array-like of int
-
-        Returns
-        -------
-        Dataset
-
-        Examples
-        --------
-        >>> make("moons", random_state=0).take([0, 1, 2])
-        Dataset('moons': 3 samples, 2 features, 2 classes)
-        """
-        n, index = len(self.X), np.asarray(rows, dtype=np.int64)
-        views = self.views and {name: view[index] for name, view in self.views.items()}
-        extras = {key: a[index] if len(a) == n else a for key, a in self.extras.items()}
-        return replace(self, X=self.X[index], y=self.y[index], views=views, extras=extras)
-
-
-# --- made ---------------------------------------------------------------------------------------
-
-
-def make(name: str, n_samples: int | None = None, *, random_state: Seed = None) -> Dataset:
-    """Make a named data set.
-
-    Parameters
-    ----------
-    name : str
-        A key of `MADE`, such as ``"moons"``.
-    n_samples : int or None
-        Number of rows, one for each class at least; None takes the set's own.
-    random_state : int, RandomState or None
-        Seed of the points.
-
-    Returns
-    -------
-    Dataset
-
-    Examples
-    --------
-    >>> circles = make("circles", 300, random_state=0)
-    >>> circles
-    Dataset('circles': 300 samples, 2 features, 5 classes)
-    >>> circles.target_names[circles.y[0]]
-    'circle0'
-    """
-    if name not in MADE:
-        raise ValueError(f"no made data set is called {name!r}; there are {', '.join(MADE)}")
-    recipe = MADE[name]
-    if n_samples is None:
-        n_samples = recipe.n_samples
-    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool):
-        raise TypeError(f"n_samples must be a whole number, got {n_samples!r}")
-    least = len(recipe.class_names)
-    if n_samples < least:
-        raise ValueError(
-            f"n_samples={n_samples} is too few: {name!r} has {least} classes, and each needs a row"
-        )
-    X, y = recipe.points(int(n_samples), random_state)
-    made = Dataset(
-        name=name,
-        X=X,
-        y=y,
-        classes=np.arange(len(recipe.class_names)),
-        target_names=recipe.class_names,
-        views=None,
-        source=recipe.about,
-    )
-    # Lines and circles come in equal numbers: leave out the last of the larger classes.
-    rank = np.empty(len(y), dtype=np.int64)
-    for label in np.unique(y):
-        rank[y == label] = np.arange(np.count_nonzero(y == label))
-    return made.take(np.sort(np.argsort(rank, kind="stable")[:n_samples]))
-
-
-# --- public sets: loading -----------------------------------------------------------------------
 
 
 def available(*, folder: str | os.PathLike[str] | None = None) -> dict[str, bool]:
@@ -225,7 +62,10 @@ def paths(name: str, *, folder: str | os.PathLike[str] | None = None) -> list[Pa
     ['uci_wine.npz']
     """
     where = _data_folder(folder)
-    return [] if where is None else [where / file for file in _files(name)]
+    if where is None:
+        return []
+    larger = REGISTRY[name].rows_of if name in REGISTRY else None
+    return [where / f"{file}.npz" for file in (name, larger) if file is not None]
 
 
 def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
@@ -236,8 +76,7 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
     name : str
         A key of `REGISTRY`, such as ``"sipu_aggregation"`` or ``"uci_wine"``.
     folder : path or None
-        None means the folder named by the environment variable ``LINKSHIFT_DATA``; when that is
-        unset, the nearest ``shared/data`` beside or above the working directory or this source.
+        None means the folder named by the environment variable ``LINKSHIFT_DATA``.
 
     Returns
     -------
@@ -264,10 +103,8 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
     _check_name(name)
     where = _data_folder(folder)
     arrays = _read(name, where)
-    if "rows" in arrays:
-        # The seven-class Caltech set is a list of rows of the twenty-class one.
-        rows = arrays.pop("rows")
-        whole = _read(_files(name)[1].removesuffix(".npz"), where)
+    if (larger := REGISTRY[name].rows_of) is not None and "rows" in arrays:
+        rows, whole = arrays.pop("rows"), _read(larger, where)
         arrays |= {key: value[rows] for key, value in whole.items() if key.startswith("X")}
         arrays["view_names"] = whole["view_names"]
     return _assemble(name, arrays)
@@ -320,8 +157,8 @@ def load_images(
     >>> one.name, one.split, one.segmentations.shape
     ('7', 'val', (5, 2, 3))
     """
-    if name not in _IMAGES:
-        raise ValueError(f"no set of images is called {name!r}; there is {', '.join(_IMAGES)}")
+    if name not in IMAGES:
+        raise ValueError(f"no set of images is called {name!r}; there is {', '.join(IMAGES)}")
     arrays = _read(name, _data_folder(folder))
     try:
         return [
@@ -330,14 +167,14 @@ def load_images(
         ]
     except KeyError as error:
         raise ValueError(
-            f"{name}.npz has no array {error}; it should hold {_IMAGES[name].arrays}"
+            f"{name}.npz has no array {error}; it should hold {IMAGES[name].arrays}"
         ) from error
 
 
 def _check_name(name: str) -> None:
     if name in REGISTRY:
         return
-    if name in _IMAGES:
+    if name in IMAGES:
         raise ValueError(
             f"{name!r} is a set of images with human segmentations, not a table of samples: "
             "read it with datasets.load_images"
@@ -351,31 +188,19 @@ def _check_name(name: str) -> None:
     raise ValueError(f"no data set is called {name!r}; {hint}")
 
 
-def _files(name: str) -> tuple[str, ...]:
-    if name == "mv_caltech101_7_index":
-        return (f"{name}.npz", "mv_caltech101_20_recomputed.npz")
-    return (f"{name}.npz",)
-
-
 def _data_folder(folder: str | os.PathLike[str] | None) -> Path | None:
     """Where the files are; None when nothing says so."""
     if folder is not None:
         return Path(folder)
     if named := os.environ.get(FOLDER_VARIABLE):
         return Path(named).expanduser()
-    for start in (Path.cwd(), Path(__file__).resolve().parent):
-        for parent in (start, *start.parents):
-            candidate = parent / "shared" / "data"
-            # Another project may have a shared/data of its own: ours holds a file that we know.
-            if any((candidate / f"{name}.npz").is_file() for name in REGISTRY):
-                return candidate
     return None
 
 
 def _read(name: str, where: Path | None) -> dict[str, NDArray[np.generic]]:
     path = None if where is None else where / f"{name}.npz"
     if path is None or not path.is_file():
-        source = _IMAGES[name] if name in _IMAGES else REGISTRY[name]
+        source = IMAGES[name] if name in IMAGES else REGISTRY[name]
         problem = (
             "no folder of data sets is known"
             if where is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from types import MappingProxyType
 
 import numpy as np
@@ -11,7 +12,9 @@ import sklearn.datasets
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-__all__ = ["MADE", "MadeSet", "make_circles", "make_lines", "make_moons", "make_shapes"]
+from linkshift.datasets.dataset import Dataset
+
+__all__ = ["MADE", "MadeSet", "make", "make_circles", "make_lines", "make_moons", "make_shapes"]
 
 Points = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -300,7 +303,7 @@ def _circles(n_samples: int, seed: Seed) -> tuple[Points, Labels]:
     return make_circles(each, n_outliers=2 * each, random_state=seed)
 
 
-#: Every name that `linkshift.datasets.make` knows.
+#: Every name that `make` knows.
 MADE = MappingProxyType(
     {
         "moons": MadeSet(
@@ -329,3 +332,56 @@ MADE = MappingProxyType(
         ),
     }
 )
+
+
+def make(name: str, n_samples: int | None = None, *, random_state: Seed = None) -> Dataset:
+    """Make a named data set.
+
+    Parameters
+    ----------
+    name : str
+        A key of `MADE`, such as ``"moons"``.
+    n_samples : int or None
+        Number of rows, one for each class at least; None takes the set's own.
+    random_state : int, RandomState or None
+        Seed of the points.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> circles = make("circles", 300, random_state=0)
+    >>> circles
+    Dataset('circles': 300 samples, 2 features, 5 classes)
+    >>> circles.target_names[circles.y[0]]
+    'circle0'
+    """
+    if name not in MADE:
+        raise ValueError(f"no made data set is called {name!r}; there are {', '.join(MADE)}")
+    recipe = MADE[name]
+    if n_samples is None:
+        n_samples = recipe.n_samples
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool):
+        raise TypeError(f"n_samples must be a whole number, got {n_samples!r}")
+    least = len(recipe.class_names)
+    if n_samples < least:
+        raise ValueError(
+            f"n_samples={n_samples} is too few: {name!r} has {least} classes, and each needs a row"
+        )
+    X, y = recipe.points(int(n_samples), random_state)
+    made = Dataset(
+        name=name,
+        X=X,
+        y=y,
+        classes=np.arange(len(recipe.class_names)),
+        target_names=recipe.class_names,
+        views=None,
+        source=recipe.about,
+    )
+    # Lines and circles come in equal numbers: leave out the last of the larger classes.
+    rank = np.empty(len(y), dtype=np.int64)
+    for label in np.unique(y):
+        rank[y == label] = np.arange(np.count_nonzero(y == label))
+    return made.take(np.sort(np.argsort(rank, kind="stable")[:n_samples]))
