@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers import linked_moons
 
 import linkshift
 from linkshift import (
@@ -19,7 +20,6 @@ from linkshift import (
     RefinedClustering,
 )
 from linkshift.clustering import METHODS, choose, told
-from linkshift.datasets import make_moons
 
 MUST = Links(must=[(0, 1)])
 CANNOT = Links(cannot=[(0, i) for i in range(20, 30)])
@@ -30,8 +30,7 @@ TORN = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
 
 @pytest.fixture(scope="module")
 def moons():
-    X, y = make_moons(80, random_state=0)
-    return X, y, Links.sample(y, 30, random_state=0)
+    return linked_moons(80, 30)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
+from tests.helpers import some_links
 from tests.reference import constrained as constrained_twin
 from tests.reference import explanation as twin
 
@@ -43,19 +44,12 @@ def quiet_fit(model, X, links):
         return model.fit(X, links=links)
 
 
-def some_links(rng, n, m, *, soft=False):
-    """Draw links that do not contradict each other: they come from classes."""
-    classes = rng.integers(0, 3, size=n)
-    pairs = np.stack(np.triu_indices(n, k=1), axis=1)
-    pairs = pairs[rng.permutation(len(pairs))[:m]]
-    same = classes[pairs[:, 0]] == classes[pairs[:, 1]]
-    sure = rng.choice([0.4, 1.0], size=len(pairs)) if soft else np.ones(len(pairs))
-    return Links(
-        pairs[same],
-        pairs[~same],
-        must_confidence=sure[same],
-        cannot_confidence=sure[~same],
-    )
+def of_classes(rng, n, soft):
+    """Of links that do not contradict each other."""
+    return {
+        "classes": rng.integers(0, 3, size=n),
+        "confidences": (0.4, 1.0) if soft else (1.0,),
+    }
 
 
 def same_case(case, row, now, then):
@@ -111,7 +105,7 @@ def test_shares_are_those_of_the_twin(seed, kernel, blurring, soft):
     model = ConstrainedMeanShift(
         kernel=kernel, blurring=blurring, keep_history=True, max_iter=9, enforce=False, n_jobs=1
     )
-    quiet_fit(model, data, some_links(rng, n, 8, soft=soft))
+    quiet_fit(model, data, some_links(rng, n, 8, **of_classes(rng, n, soft)))
     row = int(rng.integers(n))
     expected = literal_shares(model, row)
     explanation = model.explain(row, max_counterfactuals=0)
@@ -290,7 +284,7 @@ def test_without_a_link_constrained_mean_shift_is_fitted_again(keep_history):
 def test_counterfactuals_are_fits_for_any_links(seed, soft):
     rng = np.random.default_rng(seed)
     data = rng.normal(size=(30, 2)) + 4.0 * rng.integers(0, 2, size=(30, 1))
-    links = some_links(rng, 30, 12, soft=soft)
+    links = some_links(rng, 30, 12, **of_classes(rng, 30, soft))
     model = quiet_fit(ConstrainedMeanShift(max_iter=15, n_jobs=1), data, links)
     linked = np.unique(links.cannot)
     check_counterfactuals(model, data, int(rng.choice(linked)), max_counterfactuals=3)

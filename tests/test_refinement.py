@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.helpers import same_partition, some_links
 from tests.reference import refinement as twin
 
 from linkshift import Links, refine
@@ -11,23 +12,6 @@ from linkshift.modes import merge_close
 from linkshift.refinement import absorb_dust, hold, merge_by_votes, nearest_rows, settle
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-def some_links(rng, n, m, confidences=(1.0,), consistent_with=None):
-    """Draw up to m links; true to given classes, or of random kind."""
-    pairs = np.stack(np.triu_indices(n, k=1), axis=1)
-    pairs = pairs[rng.permutation(len(pairs))[:m]]
-    if consistent_with is None:
-        together = rng.uniform(size=len(pairs)) < 0.5
-    else:
-        together = consistent_with[pairs[:, 0]] == consistent_with[pairs[:, 1]]
-    sure = rng.choice(confidences, size=len(pairs))
-    return Links(
-        pairs[together],
-        pairs[~together],
-        must_confidence=sure[together],
-        cannot_confidence=sure[~together],
-    )
 
 
 def make(seed, n=30, n_labels=4, m=25, confidences=(1.0,), consistent=True, noise=False):
@@ -39,13 +23,8 @@ def make(seed, n=30, n_labels=4, m=25, confidences=(1.0,), consistent=True, nois
         labels[rng.uniform(size=n) < 0.3] = -1
         labels[labels >= 0] = np.unique(labels[labels >= 0], return_inverse=True)[1]
     classes = rng.integers(0, 3, size=n) if consistent else None
-    links = some_links(rng, n, m, confidences, classes)
+    links = some_links(rng, n, m, classes=classes, confidences=confidences)
     return X, labels, links, nearest_rows(X, int(rng.integers(1, 8)))
-
-
-def same_partition(one, other):
-    together = np.asarray(one)[:, None] == np.asarray(one)
-    return bool((together == (np.asarray(other)[:, None] == np.asarray(other))).all())
 
 
 def assert_dense(labels):
@@ -291,7 +270,7 @@ def test_hold_makes_every_closed_link_hold(seed, n, m, n_classes, adverse):
     rng = np.random.default_rng(seed)
     X, truth = rng.normal(size=(n, 2)), rng.integers(0, n_classes, size=n)
     labels = np.zeros(n, dtype=int) if adverse else rng.integers(0, 5, size=n)
-    links = some_links(rng, n, m, consistent_with=truth)
+    links = some_links(rng, n, m, classes=truth)
     closure = links.closure(n)
     held = hold(labels, closure, nearest_rows(X, 5))
     assert twin.held_by(closure.must_pairs(), closure.cannot_pairs(), held)
@@ -306,7 +285,7 @@ def test_hold_makes_every_closed_link_hold(seed, n, m, n_classes, adverse):
 def test_hold_leaves_alone_what_holds_already(seed):
     rng = np.random.default_rng(seed)
     X, truth = rng.normal(size=(30, 2)), rng.integers(0, 4, size=30)
-    links = some_links(rng, 30, 40, consistent_with=truth)
+    links = some_links(rng, 30, 40, classes=truth)
     assert same_partition(hold(truth, links.closure(30), nearest_rows(X, 5)), truth)
 
 

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linkshift import Links
 from linkshift.baselines import MPCKMeans
@@ -32,13 +31,6 @@ def literal_objective(X, labels, centres, metric, links, weight):
             farthest = pdist(X * np.sqrt(m)).max() ** 2
             total += weight * (farthest - m @ (X[a] - X[b]) ** 2)
     return total
-
-
-@parametrize_with_checks(
-    [MPCKMeans(n_clusters=3, n_init=2), MPCKMeans(n_clusters=3, n_init=2, metric="single")]
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
 
 
 @settings(max_examples=25, deadline=None)

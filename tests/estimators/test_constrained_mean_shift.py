@@ -8,16 +8,16 @@ import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.helpers import blobs, real, same_partition, some_links
 from tests.reference import constrained as twin
 
 from linkshift import ConstrainedMeanShift, Links
-from linkshift.datasets import load, make_moons
+from linkshift.datasets import make_moons
 from linkshift.links import ConflictError
 from linkshift.metrics import link_satisfaction
 from linkshift.refinement import refine
@@ -26,16 +26,7 @@ KERNELS = ["truncated_gaussian", "gaussian", "flat"]
 no_cannot_links = pytest.mark.filterwarnings("ignore:Without cannot-links")
 
 
-def same_partition(one, other):
-    together = np.asarray(one)[:, None] == np.asarray(one)
-    return bool((together == (np.asarray(other)[:, None] == np.asarray(other))).all())
-
-
-def blobs(n=90, d=2, seed=1, std=1.5):
-    return make_blobs(n, d, centers=3, cluster_std=std, random_state=seed)
-
-
-X, TRUTH = blobs()
+X, TRUTH = blobs(seed=1)
 LINKS = Links.sample(TRUTH, 60, random_state=0)
 PAPER = {"refine": None, "enforce": False}
 
@@ -103,7 +94,7 @@ def test_without_refinement_it_is_the_papers_algorithm(kernel, blurring, seed):
 
 
 def test_with_refinement_it_is_the_papers_algorithm_refined():
-    points, truth = blobs(150, std=4.0)
+    points, truth = blobs(150, std=4.0, seed=1)
     links = Links.sample(truth, 80, random_state=0)
     paper = ConstrainedMeanShift(**PAPER).fit(points, links=links)
     ours = ConstrainedMeanShift(enforce=False).fit(points, links=links)
@@ -127,10 +118,7 @@ def test_every_consistent_link_holds(seed, n, n_classes, how, lattice):
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 3, size=(n, 2)).astype(float) if lattice else rng.normal(size=(n, 2))
     truth = rng.integers(0, n_classes, size=n)
-    pairs = np.stack(np.triu_indices(n, k=1), axis=1)
-    pairs = pairs[rng.permutation(len(pairs))[: int(rng.integers(1, 2 * n))]]
-    together = truth[pairs[:, 0]] == truth[pairs[:, 1]]
-    links = Links(pairs[together], pairs[~together])
+    links = some_links(rng, n, int(rng.integers(1, 2 * n)), classes=truth)
     model = ConstrainedMeanShift(refine=how, max_iter=6)
     if len(links.cannot):
         model.fit(points, links=links)
@@ -226,7 +214,7 @@ def test_predict_agrees_with_labels_in_forty_columns():
 
 
 def test_predict_is_the_vote_of_the_docs():
-    points, truth = blobs(200, std=3.0)
+    points, truth = blobs(200, std=3.0, seed=1)
     model = ConstrainedMeanShift(n_neighbors=9).fit(
         points, links=Links.sample(truth, 100, random_state=0)
     )
@@ -263,7 +251,7 @@ def test_both_precisions_give_the_same_labels():
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    points, truth = blobs(250, 4, std=4.0)
+    points, truth = blobs(250, 4, std=4.0, seed=1)
     links = Links.sample(truth, 200, random_state=0)
     one = ConstrainedMeanShift(n_jobs=1).fit(points, links=links)
     for n_jobs in (2, -1, None):
@@ -618,21 +606,16 @@ def test_without_a_request_links_do_not_vanish():
 # Quality on real data
 
 
-def real(name):
-    try:
-        data = load(name)
-    except FileNotFoundError as error:
-        pytest.skip(str(error).splitlines()[0])
-    return data.X, data.y
-
-
 @pytest.mark.parametrize(
     ("name", "floor"), [("moons", 0.99), ("sipu_jain", 0.995), ("sipu_aggregation", 0.985)]
 )
 def test_quality_on_synthetic_sets(name, floor):
     score = []
     for seed in range(2):
-        points, truth = make_moons(500, random_state=seed) if name == "moons" else real(name)
+        if name == "moons":
+            points, truth = make_moons(500, random_state=seed)
+        else:
+            points, truth = real(name).X, real(name).y
         links = Links.sample(truth, len(truth), random_state=seed)
         model = ConstrainedMeanShift().fit(points, links=links)
         assert model.link_report_.share == 1.0
@@ -653,7 +636,7 @@ def test_quality_on_synthetic_sets(name, floor):
     ],
 )
 def test_quality_on_embeddings(name, options, floor):
-    everything, classes = real(name)
+    everything, classes = real(name).X, real(name).y
     score = []
     # Single draws differ by 0.05 and more: floors are well below the means of many draws, which
     # `python -m benchmarks.run cms` gives.

@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.preprocessing import StandardScaler
+from tests.helpers import real, same_partition
 
 from linkshift import Links
 from linkshift._core.labels import first_come
-from linkshift.datasets import available, load
 from linkshift.estimators import group_feature_clustering as module
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.groups.alternation import random_partition, spectral_partition
@@ -37,14 +37,11 @@ def one_view_each(n_views=2, per_view=2, size=15, seed=0):
     return views, y
 
 
-def blobs(n=36, n_clusters=3, seed=0, apart=8.0):
+def corners(n=36, n_clusters=3, seed=0, apart=8.0):
+    """Clusters about points on the axes, one after the other along the rows."""
     rng = np.random.RandomState(seed)
     y = np.arange(n) % n_clusters
     return rng.normal(size=(n, 4)) + apart * np.eye(4)[y], y
-
-
-def same_partition(one, other):
-    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
 
 
 # What it finds --------------------------------------------------------------------------------
@@ -66,12 +63,6 @@ def test_nine_clusters_in_three_views():
     assert clustering_accuracy(y, model.labels_) >= 0.93
 
 
-def real(name):
-    if not available().get(name, False):
-        pytest.skip(f"{name} is not in LINKSHIFT_DATA")
-    return load(name)
-
-
 @pytest.mark.slow
 def test_msrc():
     data = real("mv_msrc_v1")
@@ -91,7 +82,7 @@ def test_digits():
 
 
 def test_sizes_keep_to_the_bounds():
-    X, _ = blobs(40, 3)
+    X, _ = corners(40, 3)
     model = GroupFeatureClustering(3, **QUICK).fit(X)
     assert model.size_bounds_ == (10, 16)  # 0.8 and 1.2 times 13.3, rounded outwards
     assert np.bincount(model.labels_).min() >= 10
@@ -101,7 +92,7 @@ def test_sizes_keep_to_the_bounds():
 
 
 def test_attributes_say_what_was_done():
-    X, _ = blobs()
+    X, _ = corners()
     model = GroupFeatureClustering(3, views={"a": [0, 1], "b": slice(2, 4)}, **QUICK).fit(X)
     assert model.n_clusters_ == 3
     assert model.view_names_ == ("a", "b")
@@ -120,7 +111,7 @@ def test_attributes_say_what_was_done():
 
 
 def test_without_consensus_the_partition_of_least_loss_is_taken():
-    X, _ = blobs(apart=2.0)
+    X, _ = corners(apart=2.0)
     model = GroupFeatureClustering(3, consensus=False, **QUICK).fit(X)
     least = min(model.history_, key=lambda way: way.loss[-1])
     assert same_partition(model.labels_, least.labels)
@@ -133,7 +124,7 @@ def test_without_consensus_the_partition_of_least_loss_is_taken():
     [("random", []), ("spectral", [0, 1, 2, 3, 4]), ("both", [3])],
 )
 def test_init_says_what_to_begin_with(init, spectral):
-    X, _ = blobs()
+    X, _ = corners()
     model = GroupFeatureClustering(3, init=init, **{**QUICK, "n_init": 5, "max_iter": 1}).fit(X)
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=8)[3:]
     for i, (way, seed) in enumerate(zip(model.history_, seeds, strict=True)):
@@ -153,7 +144,7 @@ def test_partitions_of_little_loss_count_more(monkeypatch):
         return consensus(partitions, n_clusters, weights=weights, **options)
 
     monkeypatch.setattr(module, "consensus", spy)
-    X, _ = blobs(apart=2.0)
+    X, _ = corners(apart=2.0)
     model = GroupFeatureClustering(3, **{**QUICK, "n_init": 4, "max_iter": 7}).fit(X)
     loss = np.array([way.loss[-5:].mean() for way in model.history_])
     assert np.unique(loss).size > 1
@@ -162,7 +153,7 @@ def test_partitions_of_little_loss_count_more(monkeypatch):
 
 def test_labels_are_numbered_as_they_appear():
     np.testing.assert_array_equal(first_come(np.array([4, 1, 4, 0, 1]), np.int64), [0, 1, 0, 2, 1])
-    X, _ = blobs(n_clusters=4)
+    X, _ = corners(n_clusters=4)
     labels = GroupFeatureClustering(4, **QUICK).fit_predict(X)
     np.testing.assert_array_equal(labels, first_come(labels, np.int64))
 
@@ -174,7 +165,7 @@ def test_one_sample():
 
 @pytest.mark.parametrize("n_clusters", [1, 6])
 def test_one_cluster_and_as_many_as_samples(n_clusters):
-    X, _ = blobs(6)
+    X, _ = corners(6)
     bounds = "auto" if n_clusters == 1 else (1, 1)
     model = GroupFeatureClustering(n_clusters, size_bounds=bounds, **QUICK).fit(X)
     assert model.n_clusters_ == n_clusters
@@ -213,7 +204,7 @@ def test_tables_lists_dicts_and_matrices_are_the_same_views():
 
 
 def test_one_table_is_one_view_also_as_a_list_of_rows():
-    X, _ = blobs()
+    X, _ = corners()
     model = GroupFeatureClustering(3, **QUICK).fit(X)
     assert model.view_names_ == ("view0",)
     again = GroupFeatureClustering(3, **QUICK).fit(X.tolist())
@@ -223,7 +214,7 @@ def test_one_table_is_one_view_also_as_a_list_of_rows():
 
 def test_columns_of_a_frame_by_name():
     pd = pytest.importorskip("pandas")
-    X, _ = blobs()
+    X, _ = corners()
     frame = pd.DataFrame(X, columns=["p", "q", "r", "s"])
     model = GroupFeatureClustering(3, views={"a": ["q", "p"], "b": [2, 3]}, **QUICK).fit(frame)
     plain = GroupFeatureClustering(3, views={"a": [1, 0], "b": [2, 3]}, **QUICK).fit(X)
@@ -236,10 +227,10 @@ def test_columns_of_a_frame_by_name():
 
 
 def test_predict_agrees_with_labels_and_reads_new_samples():
-    X, y = blobs()
+    X, y = corners()
     model = GroupFeatureClustering(3, **{**QUICK, "n_init": 4}).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
-    new, y_new = blobs(seed=1)
+    new, y_new = corners(seed=1)
     names = np.array([model.labels_[y == c][0] for c in range(3)])
     assert (model.predict(new) == names[y_new]).mean() > 0.9
 
@@ -263,7 +254,7 @@ def test_predict_compares_all_views():
 
 @pytest.mark.parametrize("combine", [True, False])
 def test_certain_links_hold(combine):
-    X, _ = blobs()
+    X, _ = corners()
     links = Links(must=[(0, 1), (5, 9)], cannot=[(2, 8), (3, 6)])
     model = GroupFeatureClustering(3, consensus=combine, **QUICK).fit(X, links=links)
     assert model.link_report_.must_share == model.link_report_.cannot_share == 1.0
@@ -274,7 +265,7 @@ def test_certain_links_hold(combine):
 
 
 def test_partial_labels_are_links():
-    X, y = blobs(apart=0.0)
+    X, y = corners(apart=0.0)
     known = np.where(np.arange(36) < 12, y, -1)
     model = GroupFeatureClustering(3, **QUICK).fit(X, partial_labels=known)
     linked = GroupFeatureClustering(3, **QUICK).fit(X, links=Links.from_labels(known))
@@ -287,7 +278,7 @@ def test_partial_labels_are_links():
 
 
 def test_uncertain_links_have_a_price():
-    X, _ = blobs()
+    X, _ = corners()
     for confidence, kept in ((0.01, 0.0), (1 - 1e-12, 1.0)):
         links = Links(must=[(0, 1)], must_confidence=confidence)
         model = GroupFeatureClustering(3, **QUICK).fit(X, links=links)
@@ -311,7 +302,7 @@ def test_threads_and_repetition_change_nothing():
 
 
 def test_more_starts_begin_with_the_same_ones():
-    X, _ = blobs()
+    X, _ = corners()
     few = GroupFeatureClustering(3, **QUICK).fit(X)
     more = GroupFeatureClustering(3, **{**QUICK, "n_init": 3}).fit(X)
     for one, other in zip(few.history_, more.history_, strict=False):
@@ -337,7 +328,7 @@ def test_units_of_measurement_do_not_matter():
 
 
 def test_progress_is_told_of_every_start():
-    X, _ = blobs()
+    X, _ = corners()
     seen = []
     options = {**QUICK, "n_init": 3, "n_jobs": 2}
     GroupFeatureClustering(3, progress=lambda *at: seen.append(at), **options).fit(X)
@@ -345,7 +336,7 @@ def test_progress_is_told_of_every_start():
 
 
 def test_copies_and_pickles():
-    X, _ = blobs()
+    X, _ = corners()
     model = GroupFeatureClustering(3, **QUICK).fit(X)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.predict(X + 0.1), again.predict(X + 0.1))
@@ -354,7 +345,7 @@ def test_copies_and_pickles():
 
 
 def test_a_second_fit_forgets_the_first():
-    X, _ = blobs()
+    X, _ = corners()
     model = GroupFeatureClustering(3, **QUICK).fit(X)
     model.fit([X, X])
     assert not hasattr(model, "n_features_in_")
@@ -389,25 +380,25 @@ def test_a_second_fit_forgets_the_first():
     ],
 )
 def test_what_cannot_be_is_refused(parameters, data, message):
-    X, _ = blobs()
+    X, _ = corners()
     with pytest.raises(ValueError, match=message):
         GroupFeatureClustering(**{"n_clusters": 3, **QUICK, **parameters}).fit(X, **data)
 
 
 def test_contradictions_are_conflicts():
-    X, _ = blobs()
+    X, _ = corners()
     with pytest.raises(ConflictError):
         GroupFeatureClustering(3, **QUICK).fit(X, links=Links(must=[(0, 1)], cannot=[(1, 0)]))
 
 
 def test_links_as_y_are_refused():
-    X, _ = blobs()
+    X, _ = corners()
     with pytest.raises(TypeError, match="links="):
         GroupFeatureClustering(3, **QUICK).fit(X, Links(must=[(0, 1)]))
 
 
 def test_forms_are_not_mixed():
-    X, _ = blobs()
+    X, _ = corners()
     with pytest.raises(ValueError, match="drop views"):
         GroupFeatureClustering(3, views={"a": [0]}, **QUICK).fit([X, X])
     single = GroupFeatureClustering(3, **QUICK).fit(X)

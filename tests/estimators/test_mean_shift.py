@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.helpers import blobs
 from tests.reference import mean_shift as twin
 
 import linkshift
@@ -24,11 +25,7 @@ KERNELS = ["flat", "epanechnikov", "gaussian", "truncated_gaussian"]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 
 
-def blobs(n=300, d=2, seed=0, std=1.2):
-    return make_blobs(n, d, centers=4, cluster_std=std, random_state=seed)
-
-
-X, TRUTH = blobs()
+X, TRUTH = blobs(300, k=4, std=1.2)
 
 
 # What comes out
@@ -107,7 +104,7 @@ COMBINATIONS = [
 def test_predict_agrees_with_labels_on_the_training_data(
     kernel, assignment, blurring, bin_size, own, cluster_all
 ):
-    rough, _ = blobs(1200, std=2.0, seed=1)
+    rough, _ = blobs(1200, k=4, std=2.0, seed=1)
     model = MeanShift(
         bandwidth=None if own else 1.5,
         n_neighbors=60 if own else None,
@@ -124,14 +121,14 @@ def test_predict_agrees_with_labels_on_the_training_data(
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [3, 70])
 def test_predict_of_single_rows_agrees_with_labels(dtype, d):
-    data = blobs(150, d, std=3.0)[0].astype(dtype)
+    data = blobs(150, d, k=4, std=3.0)[0].astype(dtype)
     model = MeanShift(bandwidth=1.2 * np.sqrt(d), kernel="gaussian").fit(data)
     alone = [model.predict(data[i : i + 1])[0] for i in range(0, 150, 40)]
     np.testing.assert_array_equal(alone, model.labels_[::40])
 
 
 def test_blurring_predicts_the_training_data_far_from_the_origin():
-    data = blobs(150, 20)[0] + 1e9
+    data = blobs(150, 20, k=4, std=1.2)[0] + 1e9
     model = MeanShift(bandwidth=3.0, kernel="gaussian", blurring=True).fit(data)
     assert model.n_clusters_ == 4
     np.testing.assert_array_equal(model.predict(data), model.labels_)
@@ -144,7 +141,7 @@ def test_points_out_of_each_others_reach_are_two_clusters():
 
 def test_blurring_predicts_by_the_nearest_training_row():
     model = MeanShift(bandwidth=2.0, kernel="gaussian", blurring=True).fit(X)
-    new = blobs(50, seed=5)[0]
+    new = blobs(50, k=4, std=1.2, seed=5)[0]
     nearest = np.linalg.norm(new[:, None] - X[None], axis=2).argmin(axis=1)
     np.testing.assert_array_equal(model.predict(new), model.labels_[nearest])
 
@@ -475,7 +472,7 @@ def results(model):
 
 @pytest.mark.parametrize(("base", "change"), EFFECTS, ids=str)
 def test_every_parameter_has_an_effect(base, change):
-    rough, _ = blobs(300, std=2.5)
+    rough, _ = blobs(300, k=4, std=2.5)
     before = MeanShift(**{**BASE, **base}).fit(rough)
     after = MeanShift(**{**BASE, **base, **change}).fit(rough)
     assert results(before) != results(after)
@@ -559,7 +556,7 @@ def test_a_bandwidth_as_a_list():
 )
 def test_copies_predict_the_same(parameters):
     model = MeanShift(**parameters).fit(X)
-    new = blobs(40, seed=9)[0]
+    new = blobs(40, k=4, std=1.2, seed=9)[0]
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         np.testing.assert_array_equal(other.predict(new), model.predict(new))
         np.testing.assert_array_equal(other.score_samples(new), model.score_samples(new))

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers import linked_moons
 
 from linkshift import Links, MeanShift, bandwidth_path
-from linkshift.datasets import make_moons
 
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
 
 
 @pytest.fixture(scope="module")
 def moons():
-    X, y = make_moons(90, random_state=1)
-    return X, y, Links.sample(y, 40, random_state=1)
+    return linked_moons(90, 40, seed=1)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import MeanShift as ScikitMeanShift
-from sklearn.datasets import make_blobs
 from sklearn.neighbors import KernelDensity
+from tests.helpers import blobs
 
 from linkshift import MeanShift
-
-
-def blobs(n, d, seed=0):
-    X, _ = make_blobs(n, d, centers=5, cluster_std=1.5, random_state=seed)
-    return X
 
 
 def assert_same(X, **parameters):
@@ -41,7 +36,7 @@ OPTIONS = [
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_max_iter_is_scikit_learns_plus_one():
     # scikit-learn counts the steps after the first: its max_iter=1 makes two.
-    X = blobs(150, 2)
+    X = blobs(150, 2, k=5)[0]
     ours = MeanShift(bandwidth=2.0, max_iter=2).fit(X)
     theirs = ScikitMeanShift(bandwidth=2.0, max_iter=1).fit(X)
     np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-10)
@@ -51,7 +46,7 @@ def test_max_iter_is_scikit_learns_plus_one():
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize(("d", "bandwidth"), [(2, 2.0), (10, 8.0)])
 def test_blobs(d, bandwidth, options):
-    ours = assert_same(blobs(150, d), bandwidth=bandwidth, **options)
+    ours = assert_same(blobs(150, d, k=5)[0], bandwidth=bandwidth, **options)
     assert ours.n_clusters_ > 1
     if options.get("cluster_all") is False and d == 2:
         assert (ours.labels_ == -1).any()
@@ -59,7 +54,7 @@ def test_blobs(d, bandwidth, options):
 
 @pytest.mark.parametrize("d", [2, 10])
 def test_seeds(d):
-    X = blobs(150, d)
+    X = blobs(150, d, k=5)[0]
     seeds = np.concatenate([X[::40], np.full((1, d), 1e3)])  # one out of all points' reach
     assert_same(X, bandwidth=2.0 * np.sqrt(d), seeds=seeds)
     assert_same(X, bandwidth=2.0 * np.sqrt(d), seeds=X[:1], cluster_all=False)
@@ -67,14 +62,14 @@ def test_seeds(d):
 
 @pytest.mark.parametrize(("d", "bandwidth"), [(1, 0.8), (3, 3.0)])
 def test_a_few_hundred_rows(d, bandwidth):
-    assert_same(blobs(300, d), bandwidth=bandwidth)
+    assert_same(blobs(300, d, k=5)[0], bandwidth=bandwidth)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("d", "bandwidth"), [(2, 1.2), (3, 2.0), (10, 7.0)])
 def test_many_rows(d, bandwidth):
-    assert_same(blobs(2000, d), bandwidth=bandwidth)
-    assert_same(blobs(2000, d), bandwidth=bandwidth, bin_seeding=True, min_bin_freq=2)
+    assert_same(blobs(2000, d, k=5)[0], bandwidth=bandwidth)
+    assert_same(blobs(2000, d, k=5)[0], bandwidth=bandwidth, bin_seeding=True, min_bin_freq=2)
 
 
 @settings(max_examples=25, deadline=None)
@@ -129,7 +124,7 @@ def test_bin_seeding_when_every_row_has_its_own_cell(seed):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("kernel", "theirs"), [("gaussian", "gaussian"), ("flat", "epanechnikov")])
 def test_score_samples_is_kernel_density(kernel, theirs, d, weighted):
-    X = blobs(200, d)
+    X = blobs(200, d, k=5)[0]
     weight = np.random.default_rng(0).uniform(0.5, 2, size=200) if weighted else None
     at = np.concatenate([X, X[:20] + 0.3])
     ours = MeanShift(bandwidth=2.0, kernel=kernel).fit(X, sample_weight=weight)
@@ -138,7 +133,7 @@ def test_score_samples_is_kernel_density(kernel, theirs, d, weighted):
 
 
 def test_score_samples_where_nothing_reaches():
-    X = blobs(50, 2)
+    X = blobs(50, 2, k=5)[0]
     assert MeanShift(bandwidth=1.0).fit(X).score_samples([[1e6, 0.0]]) == [-np.inf]
     far = MeanShift(bandwidth=1.0, kernel="gaussian").fit(X).score_samples([[1e3, 0.0]])
     expected = KernelDensity(bandwidth=1.0).fit(X).score_samples([[1e3, 0.0]])

@@ -19,6 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.helpers import random_metric, same_partition
 from tests.reference import anisotropic as twin
 from tests.reference.mean_shift import weight
 
@@ -44,11 +45,6 @@ on_and_off_the_edge = pytest.mark.parametrize(
 )
 
 
-def same_partition(one, other):
-    together = np.asarray(one)[:, None] == np.asarray(one)
-    return bool((together == (np.asarray(other)[:, None] == np.asarray(other))).all())
-
-
 def stripes(n=90, d=3, noise=2.0, seed=0):
     """Three classes along the first column; the others are noise of larger spread."""
     rng = np.random.default_rng(seed)
@@ -71,11 +67,6 @@ def sides(n=200, seed=0):
 def some_of(y, share=0.5, seed=0):
     """Labels of which the rest is unknown."""
     return np.where(np.random.default_rng(seed).random(len(y)) < share, y, -1)
-
-
-def random_metric(seed, d, rank=None):
-    rows = np.random.default_rng(seed).normal(size=(d + 1 if rank is None else rank, d))
-    return rows.T @ rows
 
 
 def scml(kind="global", **parameters):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.helpers import linked_moons
 
 from linkshift import Links, MeanShift, RefinedClustering, refine
 from linkshift.clustering import told
@@ -13,13 +13,7 @@ from linkshift.datasets import make_moons
 
 @pytest.fixture(scope="module")
 def moons():
-    X, y = make_moons(200, random_state=0)
-    return X, y, Links.sample(y, 40, random_state=0)
-
-
-@parametrize_with_checks([RefinedClustering(), RefinedClustering(KMeans(3, random_state=0))])
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+    return linked_moons(200, 40)
 
 
 @pytest.mark.parametrize("clusterer", [None, MeanShift(kernel="gaussian"), KMeans(5)])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.helpers import same_partition
 
 from linkshift import Links
 from linkshift.groups import alternation as module
@@ -23,10 +24,6 @@ def setting(seed=0, n=45, n_clusters=3, apart=6.0):
     y = np.arange(n) % n_clusters
     views = [rng.normal(size=(n, 2)) + apart * np.eye(n_clusters)[y][:, :2] for _ in range(2)]
     return kernel_bank(views), y
-
-
-def same_partition(one, other):
-    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.helpers import same_partition
 
 from linkshift import Links
 from linkshift.groups import consensus as module
@@ -33,10 +34,6 @@ def noisy(y, n_partitions=10, wrong=0.2, seed=0):
         labels = np.where(rng.rand(y.size) < wrong, rng.randint(n_clusters, size=y.size), y)
         out.append(rng.permutation(n_clusters)[labels])
     return np.array(out)
-
-
-def same_partition(one, other):
-    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
 
 
 @given(some_partitions)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import label
+from tests.helpers import same_partition
 from typer.testing import CliRunner
 
 from linkshift.cli._app import app
@@ -34,11 +35,6 @@ def squares(dtype="uint8", channels=3, size=(24, 36)):
     elif channels == 0:
         colours = colours[..., 1]
     return (colours * white).astype(dtype), places
-
-
-def same_partition(one, other):
-    pairs = np.unique(np.stack([np.ravel(one), np.ravel(other)]), axis=1)
-    return pairs.shape[1] == len(np.unique(one)) == len(np.unique(other))
 
 
 # --- features -----------------------------------------------------------------------------------

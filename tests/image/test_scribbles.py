@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.ndimage import label as components
+from tests.helpers import same_partition
 from tests.reference import scribbles as reference
 
 from linkshift.image import scribbles as module
@@ -29,11 +30,6 @@ def holds(labels, strokes):
 def places(shape):
     """Rows and columns, where the longer side is ten."""
     return np.moveaxis(np.indices(shape), 0, 2) * (10.0 / max(shape))
-
-
-def same_partition(a, b):
-    pairs = len(np.unique(np.stack([a.ravel(), b.ravel()]), axis=1).T)
-    return pairs == len(np.unique(a)) == len(np.unique(b))
 
 
 def scene(rng, shape=(12, 14), n_regions=9, n_strokes=3, n_marked=8):

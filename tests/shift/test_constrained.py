@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.helpers import same_partition
 from tests.reference import constrained as twin
 
 from linkshift.modes import merge_close
@@ -91,12 +92,6 @@ def positions(state):
     """Where each row is: of an ascent, or of an entry of its history."""
     centres, group = state if isinstance(state, tuple) else (state.centres, state.group)
     return centres[group]
-
-
-def same_partition(one, other):
-    """Whether two labelings group rows alike."""
-    together = np.asarray(one)[:, None] == np.asarray(one)
-    return bool((together == (np.asarray(other)[:, None] == np.asarray(other))).all())
 
 
 def spots(at, tolerance=1e-6):

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.helpers import random_metric
 
 from linkshift.spaces.metric import matrix_root
-
-
-def random_metric(seed, d, rank):
-    rows = np.random.default_rng(seed).normal(size=(rank, d))
-    return rows.T @ rows
-
 
 # By hand
 

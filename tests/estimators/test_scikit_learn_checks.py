@@ -1,0 +1,174 @@
+"""scikit-learn's own checks, on every kind of every estimator and baseline.
+
+The checks give neither links nor labels: estimators that cannot do without are given some, by
+``Taught``, ``Linked`` and ``Chosen``. scikit-learn itself skips check_array_api_input unless
+SCIPY_ARRAY_API is set.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import linkshift
+from linkshift import (
+    SCML,
+    ConstrainedMeanShift,
+    GroupFeatureClustering,
+    KernelMeanShift,
+    Links,
+    MeanShift,
+    MetricMeanShift,
+    RefinedClustering,
+)
+from linkshift.baselines import MPCKMeans, PCKMeans
+
+
+def halves(X):
+    """Which half of the rows has the larger first column; None for what is no data."""
+    if np.iscomplexobj(X):
+        return None
+    try:
+        column = np.asarray(X, dtype=np.float64)[:, 0]
+    except (TypeError, ValueError, IndexError):
+        return None  # the estimator shall say so itself
+    labels = np.zeros(column.size, dtype=int)
+    labels[np.argsort(column, kind="stable")[column.size // 2 :]] = 1
+    return labels
+
+
+def links_of_halves(X):
+    labels = halves(X)
+    return None if labels is None else Links.from_labels(labels)
+
+
+class Taught(MetricMeanShift):
+    """Learns which half of the rows has the larger first column."""
+
+    def fit(self, X, y=None):
+        return super().fit(X, y, partial_labels=halves(X))
+
+
+class Linked(MetricMeanShift):
+    """The same, said with links."""
+
+    def fit(self, X, y=None):
+        return super().fit(X, y, links=links_of_halves(X))
+
+
+METRIC = {"n_bases": 20, "max_iter": 5}
+GROUPS = {"n_init": 4, "max_iter": 3, "n_jobs": 1, "random_state": 0}
+
+TYPICAL = [
+    MeanShift(),
+    MeanShift(kernel="epanechnikov"),
+    MeanShift(kernel="gaussian"),
+    MeanShift(kernel="truncated_gaussian", n_neighbors=7),
+    MeanShift(kernel="gaussian", blurring=True),
+    MeanShift(kernel="gaussian", path_merge=0.1),
+    ConstrainedMeanShift(),
+    ConstrainedMeanShift(bandwidth=0.2),
+    KernelMeanShift(),
+    KernelMeanShift(n_neighbors=5),
+    KernelMeanShift("precomputed", n_neighbors=5),
+    Taught(SCML(**METRIC), n_neighbors=12, random_state=0),
+    Taught(SCML("local", embedding_dimension=5, **METRIC), n_neighbors=12, random_state=0),
+    Taught(SCML(**METRIC), kernel="gaussian", n_neighbors=12, random_state=0),
+    Linked(SCML(**METRIC), n_neighbors=12, random_state=0),
+    SCML(**METRIC),
+    SCML("local", embedding_dimension=5, **METRIC),
+    GroupFeatureClustering(2, **GROUPS),
+    GroupFeatureClustering(2, views={"first": [0], "all": slice(None)}, **GROUPS),
+    GroupFeatureClustering(2, metric="cosine", consensus=False, size_bounds=None, **GROUPS),
+    RefinedClustering(),
+    RefinedClustering(KMeans(3, random_state=0)),
+    PCKMeans(n_clusters=3, n_init=2),
+    MPCKMeans(n_clusters=3, n_init=2),
+    MPCKMeans(n_clusters=3, n_init=2, metric="single"),
+]
+RARER = [
+    MeanShift(bin_seeding=True),
+    MeanShift(kernel="gaussian", bin_size=0.3),
+    MeanShift(assignment="basin", cluster_all=False),
+    ConstrainedMeanShift(bandwidth=0.15, kernel="flat", refine=None, enforce=False),
+    ConstrainedMeanShift(kernel="gaussian", blurring=True, keep_history=True),
+    ConstrainedMeanShift(schedule="geometric", scale_features=False, min_cluster_size=3),
+    KernelMeanShift("linear", n_neighbors=5),
+    KernelMeanShift("polynomial", dimension="rank", n_neighbors=5),
+    KernelMeanShift("chi2", n_neighbors=5),
+    KernelMeanShift(
+        use_links="learn", n_landmarks=15, max_points=30, n_neighbors=5, random_state=0
+    ),
+    Taught(random_state=0),
+    Taught("local", n_neighbors=12, random_state=0),
+    Taught("local", kernel="gaussian", n_neighbors=12, random_state=0),
+]
+
+if hasattr(linkshift, "PathMeanShift"):
+
+    class Chosen(linkshift.PathMeanShift):
+        """Links of the halves choose the bandwidth."""
+
+        def fit(self, X, y=None):
+            return super().fit(X, y, links=links_of_halves(X))
+
+    TYPICAL += [Chosen()]
+    RARER += [Chosen(kernel="gaussian")]
+
+
+def reasons(estimator):
+    """Checks that an estimator does not pass, and why."""
+    match estimator:
+        case MeanShift(bin_seeding=True):
+            return {
+                "check_sample_weight_equivalence_on_dense_data": "in ten dimensions the centre of "
+                "a cell lies up to sqrt(10) / 2 bandwidths from its rows: no row reaches any seed, "
+                "which is an error, as in scikit-learn"
+            }
+        case ConstrainedMeanShift(bandwidth=None):
+            return {
+                "check_clustering": "asks for three clusters without links; by design the growing "
+                "bandwidth then merges everything, with a warning"
+            }
+        case KernelMeanShift(kernel="precomputed"):
+            no_gram = "gives rows of data where a square matrix of kernel values is due"
+            return {
+                "check_positive_only_tag_during_fit": no_gram,
+                "check_estimators_dtypes": no_gram,
+                "check_clustering": no_gram,
+            }
+        case KernelMeanShift(kernel="chi2"):
+            return {"check_clustering": "round clusters of numbers are no histograms"}
+        case KernelMeanShift(n_neighbors=20):
+            return {"check_clustering": "asks for clusters of 17 rows: 20 neighbours reach beyond"}
+    return {}
+
+
+# Warnings that the data of the checks cause, with few rows and no links; they are tested elsewhere.
+EXPECTED = {
+    MeanShift: "bin_size",
+    ConstrainedMeanShift: "Without cannot-links",
+    KernelMeanShift: "n_neighbors=",
+    MetricMeanShift: "n_neighbors=",
+}
+
+
+def run(check, estimator):
+    with warnings.catch_warnings():
+        for kind, message in EXPECTED.items():
+            if isinstance(estimator, kind):
+                warnings.filterwarnings("ignore", message=message)
+        check(estimator)
+
+
+@parametrize_with_checks(TYPICAL, expected_failed_checks=reasons)
+def test_scikit_learns_checks(estimator, check):
+    run(check, estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(RARER, expected_failed_checks=reasons)
+def test_scikit_learns_checks_of_rarer_kinds(estimator, check):
+    run(check, estimator)
