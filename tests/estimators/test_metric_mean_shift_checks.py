@@ -63,14 +63,14 @@ def reasons(estimator):
     return {}
 
 
-@pytest.mark.filterwarnings("ignore:n_neighbors=")
+@pytest.mark.filterwarnings("ignore:.* neighbours? asked for")
 @parametrize_with_checks(TYPICAL, expected_failed_checks=reasons)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:n_neighbors=")
+@pytest.mark.filterwarnings("ignore:.* neighbours? asked for")
 @parametrize_with_checks(OTHERS, expected_failed_checks=reasons)
 def test_scikit_learns_checks_of_rarer_kinds(estimator, check):
     check(estimator)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
+from linkshift._core import messages
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice
 from linkshift.links import Closure
 
 
@@ -18,10 +18,15 @@ def closed_pairs(closure: Closure, max_pairs: int, *, warn: bool = True) -> Arra
     share = max(1, max_pairs // len(n_pairs))
     used = int(np.minimum(n_pairs, share).sum())
     if warn and used < n_pairs.sum():
-        warnings.warn(
-            f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of them, "
-            "evenly spread, bend the shift (labels honour all). Raise max_pairs to use more.",
-            stacklevel=7,
+        messages.warn(
+            Advice(
+                f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of "
+                "them, evenly spread, bend the shift (labels honour all).",
+                "Raise max_pairs to use more.",
+                command="",
+                parameter="max_pairs",
+                value=max_pairs,
+            )
         )
     pairs = [
         _spread_pairs(closure.members(a), closure.members(b), share)

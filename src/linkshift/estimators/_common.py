@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from linkshift._core.arrays import first_of_equal_rows
+from linkshift._core.messages import Advice, warn
+from linkshift._core.text import counted
 from linkshift.bandwidth import neighbour_bandwidth
 from linkshift.links import Links, class_codes
 
@@ -67,14 +68,19 @@ def predict_new(
     return found
 
 
-def neighbours_at_hand(n_neighbors: int, n_points: int, *, stacklevel: int) -> int:
+def neighbours_at_hand(n_neighbors: int, n_points: int) -> int:
     """Return k for bandwidths: ``n_neighbors``, or all other points, with a warning."""
     k = min(n_neighbors, n_points - 1)
     if k < n_neighbors:
-        warnings.warn(
-            f"n_neighbors={n_neighbors} needs as many other points, and there are {k}: "
-            "bandwidths reach to the farthest. Take fewer neighbours.",
-            stacklevel=stacklevel + 1,
+        warn(
+            Advice(
+                f"{counted(n_neighbors, 'neighbour')} asked for, and there are only {k} other "
+                "points: bandwidths reach to the farthest.",
+                "Take a smaller n_neighbors.",
+                command="Take a smaller --n-neighbors.",
+                parameter="n_neighbors",
+                value=n_neighbors,
+            )
         )
     return k
 
@@ -85,15 +91,23 @@ def spread_bandwidth(points: NDArray[Any], k: int) -> NDArray[Any]:
     return lift_coincident(neighbour_bandwidth(points, k), radius)
 
 
-def tell_of_late_points(converged: NDArray[Any], max_iter: int, *, stacklevel: int) -> None:
+class NotConverged(Advice, ConvergenceWarning):
+    """Advice on what was still moving when the steps were over."""
+
+
+def tell_of_late_points(converged: NDArray[Any], max_iter: int, noun: str = "points") -> None:
     """Warn of points that had not arrived when the steps were over."""
     late = int((~converged).sum())
     if late:
-        warnings.warn(
-            f"{late} of {converged.shape[0]} points were still moving after max_iter={max_iter} "
-            "steps; increase max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=stacklevel + 1,
+        warn(
+            NotConverged(
+                f"{late} of {converged.shape[0]} {noun} were still moving after "
+                f"{counted(max_iter, 'step')}.",
+                "Increase max_iter or tol.",
+                command="Take a larger --max-iter.",
+                parameter="max_iter",
+                value=max_iter,
+            )
         )
 
 

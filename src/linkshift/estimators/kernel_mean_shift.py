@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -10,16 +9,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift._explaining import CHANCE, Evidence, Explains
 from linkshift.bandwidth import pair_mean
 from linkshift.estimators._common import (
+    NotConverged,
     joined_links,
     neighbours_at_hand,
     predict_new,
@@ -403,11 +403,13 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
             return np.eye(coordinates.shape[1])
         learned = learn_kernel(coordinates, links, **(self.learn_params or {}))
         if not learned.converged:
-            warnings.warn(
-                f"The learned kernel was still changing after {learned.n_iter} rounds; give "
-                "learn_params={'max_iter': ...} a larger number, or a larger 'tol'.",
-                ConvergenceWarning,
-                stacklevel=5,
+            warn(
+                NotConverged(
+                    f"The learned kernel was still changing after {learned.n_iter} rounds.",
+                    "Give learn_params={'max_iter': ...} a larger number, or a larger 'tol'.",
+                    command="",
+                    parameter="learn_params",
+                )
             )
         return learned.map
 
@@ -473,13 +475,13 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
             )
         else:
             ascent = ascend(self._density, points[first], **self._options())
-        tell_of_late_points(ascent.converged, self.max_iter, stacklevel=4)
+        tell_of_late_points(ascent.converged, self.max_iter)
         self.n_iter_ = ascent.n_iter
         self._ends = ascent.ends
         self._modes = merge_ends(ascent.ends, ascent.total, merge)
 
     def _bandwidth(self, points: Array) -> Array:
-        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=5)
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0])
         return spread_bandwidth(points, k) * self.bandwidth_scale_
 
     def _options(self) -> dict[str, Any]:
@@ -531,11 +533,13 @@ class KernelMeanShift(Explains, ClusterMixin, BaseEstimator):
         )
         if self.refine is None:
             remedy += ", and refine='links' settles most"
-        warnings.warn(
-            f"{must} of {report.n_must} must-links and {cannot} of {report.n_cannot} cannot-links "
-            f"do not hold in the {self.n_clusters_} clusters found; link_report_ has the pairs. "
-            f"{remedy}.",
-            stacklevel=4,
+        warn(
+            Advice(
+                f"{must} of {report.n_must} must-links and {cannot} of {report.n_cannot} "
+                f"cannot-links do not hold in the {self.n_clusters_} clusters found.",
+                f"link_report_ has the pairs. {remedy}.",
+                command="--json and --report list them.",
+            )
         )
 
     @property

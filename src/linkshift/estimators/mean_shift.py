@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -20,7 +19,7 @@ from linkshift._core.arrays import Array, first_of_equal_rows
 from linkshift._core.threads import n_threads, threads
 from linkshift._explaining import Evidence, Explains, Refit
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
-from linkshift.estimators._common import joined_links, refuse_links_as_y
+from linkshift.estimators._common import joined_links, refuse_links_as_y, tell_of_late_points
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
@@ -426,14 +425,8 @@ class MeanShift(Explains, ClusterMixin, BaseEstimator):
             ascent = ascend(
                 self._density, self._starts(points, weight), merge_radius=self.path_merge, **options
             )
-        late = int((~ascent.converged & (ascent.total > 0)).sum())
-        if late:
-            warnings.warn(
-                f"{late} of {late + int(ascent.converged.sum())} starts were still moving after "
-                f"max_iter={self.max_iter} steps; increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        moved = ascent.converged | (ascent.total > 0)
+        tell_of_late_points(ascent.converged[moved], self.max_iter, "starts")
         return ascent
 
     def _starts(self, points: Array, weight: Array | None) -> Array:

@@ -388,7 +388,7 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
     def _shift(self, points: Array) -> None:
         """Climb from every point, under one metric or under that of each."""
         profile = get_profile(self.profile)
-        k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=4)
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0])
         weights = self._weights(points)
         self._root = None if weights is not None else self._find_root(points.shape[1])
         if self._root is not None:
@@ -434,7 +434,7 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
             self._labels = self._modes.labels
             n_iter, arrived = climbed.n_iter, climbed.converged
         self.n_iter_ = int(n_iter)
-        tell_of_late_points(arrived, self.max_iter, stacklevel=4)
+        tell_of_late_points(arrived, self.max_iter)
 
     def _measured(self, points: Array) -> Array:
         """L x; one column of noughts for a metric that measures nothing."""
