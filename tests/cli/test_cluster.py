@@ -75,7 +75,7 @@ def test_options_reach_the_estimator(run, data, groups, options, model):
 def test_too_few_steps_get_a_warning_that_can_be_followed(run, data):
     few = run("cluster", data, "--kernel", "gaussian", "--max-iter", 1, "--quiet")
     assert "Warning: " in few.stderr
-    assert "after 1 steps; take a larger --max-iter" in few.stderr
+    assert "after 1 step. Take a larger --max-iter" in few.stderr
     assert run("cluster", data, "--kernel", "gaussian", "--max-iter", 900, "-q").stderr == ""
 
 

@@ -242,7 +242,7 @@ def test_progress_is_called():
 
 
 def test_too_few_steps_warn():
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="after 2 steps"):
         lines_model(max_iter=2).fit(LINES)
 
 
@@ -592,7 +592,7 @@ def test_what_would_be_ignored_raises(parameters, words):
 
 
 def test_few_rows_take_fewer_neighbours_and_say_so():
-    with pytest.warns(UserWarning, match="n_neighbors=20"):
+    with pytest.warns(UserWarning, match="20 neighbours? asked for"):
         model = KernelMeanShift().fit(BLOBS[:7])
     assert model.labels_.shape == (7,)
     with pytest.raises(ValueError, match="minimum of 2"):

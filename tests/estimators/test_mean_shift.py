@@ -414,10 +414,10 @@ def test_bad_parameters(parameters):
 
 
 def test_too_few_steps_warn():
-    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match="after 1 step"):
         model = MeanShift(bandwidth=2.0, kernel="gaussian", max_iter=1).fit(X)
     assert model.n_iter_ == 1
-    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+    with pytest.warns(ConvergenceWarning, match="after 1 step"):
         MeanShift(bandwidth=2.0, kernel="gaussian", max_iter=1, blurring=True).fit(X)
 
 

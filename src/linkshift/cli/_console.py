@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import typer
 
 from linkshift._core.arrays import Progress
+from linkshift._core.messages import Advice
 from linkshift._core.text import counted
 
 
@@ -69,7 +69,7 @@ class Console:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             yield
-        for text in dict.fromkeys(_plain(str(warning.message)) for warning in caught):
+        for text in dict.fromkeys(_text(warning.message) for warning in caught):
             self.warn(text)
 
     @contextmanager
@@ -92,21 +92,8 @@ class Console:
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-# What the library advises in terms of its own parameters, and what a command can do instead.
-_ADVICE = (
-    (r"; increase max_iter or tol\.", "; take a larger --max-iter."),
-    (r"; link_report_ has the pairs\. .*$", "; --json and --report list them."),
-    (r"; give learn_params=.*$", "."),
-    (r"max_iter=(\d+)", r"\1"),
-    (r"n_neighbors=(\d+)", r"--n-neighbors \1"),
-    (r" ?Raise max_pairs[^.]*\.", ""),
-)
-
-
-def _plain(text: str) -> str:
-    for pattern, told in _ADVICE:
-        text = re.sub(pattern, told, text)
-    return text
+def _text(message: Warning | str) -> str:
+    return message.text("command") if isinstance(message, Advice) else str(message)
 
 
 def _stderr() -> Any:

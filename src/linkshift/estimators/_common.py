@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
+from linkshift._core.text import counted
 from linkshift.bandwidth import neighbour_bandwidth
 from linkshift.shift.engine import Ascent
 
@@ -27,23 +26,21 @@ _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 class NotConverged(Advice, ConvergenceWarning):
     """Points that were still moving when the steps were over."""
 
-    @classmethod
-    def of(cls, moving: int, n: int, max_iter: int, noun: str = "starts") -> Self:
-        """Say how many of n have not arrived."""
-        return cls(
-            f"{moving} of {n} {noun} were still moving after {max_iter} steps.",
-            "Increase max_iter or tol.",
-            command="Take a larger --max-iter.",
-            parameter="max_iter",
-            value=max_iter,
-        )
 
-
-def warn_if_moving(converged: Array, max_iter: int) -> None:
+def warn_if_moving(converged: Array, max_iter: int, noun: str = "points") -> None:
     """Warn of points that had not arrived when the steps were over."""
     moving = int((~converged).sum())
     if moving:
-        warn(NotConverged.of(moving, converged.shape[0], max_iter, "points"))
+        warn(
+            NotConverged(
+                f"{moving} of {converged.shape[0]} {noun} were still moving after "
+                f"{counted(max_iter, 'step')}.",
+                "Increase max_iter or tol.",
+                command="Take a larger --max-iter.",
+                parameter="max_iter",
+                value=max_iter,
+            )
+        )
 
 
 def kept_path(ascent: Ascent, start: int) -> Array:
@@ -58,10 +55,10 @@ def neighbours_at_hand(n_neighbors: int, n_points: int) -> int:
     if k < n_neighbors:
         warn(
             Advice(
-                f"{n_neighbors} neighbours need as many other points, and there are {k}: "
-                "bandwidths reach to the farthest.",
-                "Set n_neighbors to a lower number.",
-                command="Take a lower --n-neighbors.",
+                f"{counted(n_neighbors, 'neighbour')} asked for, and there are only {k} other "
+                "points: bandwidths reach to the farthest.",
+                "Take a smaller n_neighbors.",
+                command="Take a smaller --n-neighbors.",
                 parameter="n_neighbors",
                 value=n_neighbors,
             )

@@ -20,7 +20,7 @@ from linkshift._core.threads import n_threads, threads
 from linkshift._explaining import Evidence, Explains
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer
-from linkshift.estimators._common import NotConverged, kept_path
+from linkshift.estimators._common import kept_path, warn_if_moving
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile
@@ -354,9 +354,8 @@ class MeanShift(Explains, LinkedClusterer):
         else:
             starts = self._starts(points, bandwidth, weight)
             ascent = ascend(density, starts, merge_radius=self.path_merge, **self._options())
-        moving = int((~ascent.converged & (ascent.total > 0)).sum())
-        if moving:
-            warn(NotConverged.of(moving, moving + int(ascent.converged.sum()), self.max_iter))
+        moved = ascent.converged | (ascent.total > 0)
+        warn_if_moving(ascent.converged[moved], self.max_iter, "starts")
         return ascent
 
     def _options(self) -> dict[str, Any]:
