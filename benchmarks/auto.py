@@ -42,7 +42,7 @@ from linkshift import (
 )
 from linkshift.clustering import cluster
 from linkshift.metrics import link_satisfaction, n_clusters
-from linkshift.path import BandwidthPath
+from linkshift.bandwidth.path import BandwidthPath
 
 TITLE = (
     "methods by what is given; columns standardised, one thread; ranks from 1, the best; a method "

@@ -15,9 +15,14 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import plot as plot
     from linkshift import profiles as profiles
     from linkshift import report as report
+    from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
     from linkshift.clustering import cluster as cluster
-    from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift as ConstrainedMeanShift
-    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering as GroupFeatureClustering
+    from linkshift.estimators.constrained_mean_shift import (
+        ConstrainedMeanShift as ConstrainedMeanShift,
+    )
+    from linkshift.estimators.group_feature_clustering import (
+        GroupFeatureClustering as GroupFeatureClustering,
+    )
     from linkshift.estimators.kernel_mean_shift import KernelMeanShift as KernelMeanShift
     from linkshift.estimators.mean_shift import MeanShift as MeanShift
     from linkshift.estimators.metric_mean_shift import MetricMeanShift as MetricMeanShift
@@ -28,7 +33,6 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.links import Conflicts as Conflicts
     from linkshift.links import Links as Links
     from linkshift.metric_learning import SCML as SCML
-    from linkshift.path import bandwidth_path as bandwidth_path
     from linkshift.refinement import refine as refine
 
 __version__ = "0.1.0.dev0"
@@ -49,7 +53,7 @@ _PUBLIC = {
     "RefinedClustering": "estimators.refined_clustering:RefinedClustering",
     "SCML": "metric_learning:SCML",
     "bandwidth": "bandwidth",
-    "bandwidth_path": "path:bandwidth_path",
+    "bandwidth_path": "bandwidth.path:bandwidth_path",
     "baselines": "baselines",
     "cluster": "clustering:cluster",
     "datasets": "datasets",

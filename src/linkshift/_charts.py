@@ -13,8 +13,8 @@ from linkshift._drawing import CANNOT, FRAME, INK, MUST, PALETTE, frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from linkshift.bandwidth.path import BandwidthPath, Criterion
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
-    from linkshift.path import BandwidthPath, Criterion
 
 # The least cell of a heat map that holds a number, in typographic points.
 _NUMBER_CELL = (22.0, 11.0)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from linkshift.explanation import Explanation, LinkRole
+    from linkshift.explain.explanation import Explanation, LinkRole
     from linkshift.links import Links
 
 #: Cluster colours. The first nine stay apart under red-green colour blindness; the others were

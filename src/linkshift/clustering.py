@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from linkshift.explanation import Explanation
+    from linkshift.explain.explanation import Explanation
     from linkshift.links import Links
     from linkshift.metrics import LinkReport
 

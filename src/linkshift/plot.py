@@ -18,11 +18,11 @@ from linkshift._drawing import CANNOT, INK, MUST, NOISE_GREY, PALETTE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from linkshift.bandwidth.path import BandwidthPath
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
-    from linkshift.explanation import Explanation
+    from linkshift.explain.explanation import Explanation
     from linkshift.image.kmeans import Elbow
     from linkshift.links import Links
-    from linkshift.path import BandwidthPath
 
 __all__ = [
     "CANNOT",
@@ -311,7 +311,7 @@ def bandwidth_path(
     Parameters
     ----------
     path : BandwidthPath
-        What `linkshift.path.bandwidth_path` gives.
+        What `linkshift.bandwidth.path.bandwidth_path` gives.
     ax : matplotlib Axes or None
         Where to draw; they become the upper panel and make room for the others below. None makes
         a figure.
@@ -326,7 +326,7 @@ def bandwidth_path(
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from linkshift.path import bandwidth_path as make_path
+    >>> from linkshift.bandwidth.path import bandwidth_path as make_path
     >>> ax = bandwidth_path(make_path([[0.0], [1.0], [9.0]], bandwidths=[0.1, 1.0, 9.0]))
     >>> ax.texts[0].get_text()
     '2 clusters at 1'
@@ -334,7 +334,8 @@ def bandwidth_path(
     """
     if not hasattr(path, "violated_cannot"):
         raise TypeError(
-            "path must be what linkshift.path.bandwidth_path gives, got a " + type(path).__name__
+            "path must be what linkshift.bandwidth.path.bandwidth_path gives, got a "
+            + type(path).__name__
         )
     has_links = bool(len(path.links.must) + len(path.links.cannot))
     ax = _drawing.new_axes(ax, (5.6, 5.2 if has_links else 4.2))

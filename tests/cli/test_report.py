@@ -314,7 +314,7 @@ def test_interrupted_while_it_is_made(run, data, here, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("linkshift.path.bandwidth_path", interrupted)
+    monkeypatch.setattr("linkshift.bandwidth.path.bandwidth_path", interrupted)
     result = run("cluster", data, "--report", "r.html", "-o", "o.csv", code=130)
     assert result.stdout == ""
     assert sorted(path.name for path in here.iterdir()) == ["data.csv", "o.csv"]

@@ -17,7 +17,7 @@ from linkshift.cli._problem import Problem, Source, count_conflicts, read_proble
 from linkshift.cli._scale import Scaling
 
 if TYPE_CHECKING:
-    from linkshift.path import BandwidthPath
+    from linkshift.bandwidth.path import BandwidthPath
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def run(request: Request) -> None:
 
 
 def _sweep(request: Request, problem: Problem, console: Console) -> tuple[BandwidthPath, float]:
-    from linkshift.path import bandwidth_path
+    from linkshift.bandwidth.path import bandwidth_path
 
     note = _read.spread_note(problem.X, problem.names) if request.scale == "none" else ""
     if note:

@@ -129,7 +129,7 @@ def _path(
     request: Request, problem: Problem, result: Result, console: Console
 ) -> tuple[Any, int | None]:
     """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
-    from linkshift.path import bandwidth_path
+    from linkshift.bandwidth.path import bandwidth_path
 
     inner = getattr(result.model, "estimator_", result.model)
     plain = type(inner).__name__ == "MeanShift"

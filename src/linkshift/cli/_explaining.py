@@ -13,7 +13,7 @@ from linkshift.cli._models import SavedModel, read_model, set_threads
 from linkshift.cli._scale import Scaling
 
 if TYPE_CHECKING:
-    from linkshift.explanation import Explanation
+    from linkshift.explain.explanation import Explanation
 
 
 @dataclass(frozen=True)

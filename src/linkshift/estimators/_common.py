@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
 from linkshift._core.text import counted
-from linkshift.bandwidth import neighbour_bandwidth
 from linkshift.shift.engine import Ascent
 
 __all__ = [
     "NotConverged",
     "kept_path",
-    "lift_coincident",
     "neighbours_at_hand",
-    "spread_bandwidth",
     "warn_if_moving",
 ]
-
-_COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 
 
 class NotConverged(Advice, ConvergenceWarning):
@@ -64,16 +58,3 @@ def neighbours_at_hand(n_neighbors: int, n_points: int) -> int:
             )
         )
     return k
-
-
-def spread_bandwidth(points: Array, k: int) -> Array:
-    """Distance of each point to its k-th neighbour, lifted where neighbours coincide with it."""
-    radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
-    return lift_coincident(neighbour_bandwidth(points, k), radius)
-
-
-def lift_coincident(bandwidth: Array, extent: float) -> Array:
-    """Where k neighbours coincide but for rounding, take the least bandwidth of the others."""
-    real = bandwidth > _COINCIDENT * extent
-    least = bandwidth[real].min() if real.any() else 1.0
-    return np.where(real, bandwidth, least)

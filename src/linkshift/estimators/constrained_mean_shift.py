@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
-from linkshift._explaining import Evidence, Explains, Refit
-from linkshift._link_shares import Bending
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
 from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
 from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
+from linkshift.explain import Evidence, Explains, Refit
+from linkshift.explain.link_shares import Bending
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import merge_close
 from linkshift.refinement import (

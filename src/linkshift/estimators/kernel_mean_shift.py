@@ -16,16 +16,15 @@ from linkshift._core.arrays import Array
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
-from linkshift._explaining import CHANCE, Evidence, Explains
-from linkshift.bandwidth import pair_mean
+from linkshift.bandwidth import pair_mean, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators._common import (
     NotConverged,
     kept_path,
     neighbours_at_hand,
-    spread_bandwidth,
     warn_if_moving,
 )
+from linkshift.explain import CHANCE, Evidence, Explains
 from linkshift.links import ClosedLinks, Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import Modes, basin_labels, merge_ends

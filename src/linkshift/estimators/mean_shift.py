@@ -17,10 +17,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from linkshift._core.arrays import Array, first_of_equal_rows
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.threads import n_threads, threads
-from linkshift._explaining import Evidence, Explains
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators._common import kept_path, warn_if_moving
+from linkshift.explain import Evidence, Explains
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile

@@ -18,16 +18,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array
 from linkshift._core.threads import n_threads
-from linkshift._explaining import CHANCE, Evidence, Explains
-from linkshift.bandwidth import pair_mean
+from linkshift.bandwidth import lift_coincident, pair_mean, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer, known_classes
 from linkshift.estimators._common import (
     kept_path,
-    lift_coincident,
     neighbours_at_hand,
-    spread_bandwidth,
     warn_if_moving,
 )
+from linkshift.explain import CHANCE, Evidence, Explains
 from linkshift.links import ClosedLinks, Links
 from linkshift.metric_learning import SCML
 from linkshift.modes import Modes

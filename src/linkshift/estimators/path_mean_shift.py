@@ -14,12 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
-from linkshift._explaining import Evidence, Explains, Refit
+from linkshift.bandwidth.path import BandwidthPath, bandwidth_path
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators._common import kept_path
+from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merging_share
-from linkshift.path import BandwidthPath, bandwidth_path
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend

@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from linkshift._core.arrays import Array
-from linkshift._explaining import Evidence, Explains, Refit
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators.mean_shift import MeanShift
+from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
 from linkshift.refinement import neighbours_vote, refined
 

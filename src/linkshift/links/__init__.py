@@ -20,9 +20,6 @@ from linkshift.links._summary import Summary
 __all__ = [
     "Chains",
     "ClosedLinks",
-    "SignedEdges",
-    "Units",
-    "signed_edges",
     "Closure",
     "Conflict",
     "ConflictError",
@@ -34,6 +31,9 @@ __all__ = [
     "Redundant",
     "Removal",
     "RowRangeError",
+    "SignedEdges",
     "Summary",
+    "Units",
     "class_codes",
+    "signed_edges",
 ]

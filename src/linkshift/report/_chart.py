@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linkshift.report._parts import MINUS, counted, text
 
 if TYPE_CHECKING:
-    from linkshift.path import BandwidthPath
+    from linkshift.bandwidth.path import BandwidthPath
 
 Ticks = list[tuple[float, str]]
 

@@ -26,7 +26,7 @@ from linkshift.report._parts import Clusters, LinkTable, name, section, table, t
 from linkshift.report._scatter import scatter
 
 if TYPE_CHECKING:
-    from linkshift.path import BandwidthPath
+    from linkshift.bandwidth.path import BandwidthPath
 
 _PANEL_DARK = "#1b1e23"  # as in page.html
 _LEAST_CONTRAST = 3.0

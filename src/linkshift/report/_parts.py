@@ -17,8 +17,8 @@ from linkshift._drawing import PALETTE, cluster_name
 from linkshift.metrics import LinkReport, link_satisfaction
 
 if TYPE_CHECKING:
+    from linkshift.bandwidth.path import BandwidthPath
     from linkshift.links import Links
-    from linkshift.path import BandwidthPath
     from linkshift.report._page import Report
 
 _FULL = ' class="full"'

@@ -265,7 +265,7 @@ def bandwidth_path(
     Examples
     --------
     >>> from linkshift import Links
-    >>> from linkshift.path import bandwidth_path
+    >>> from linkshift.bandwidth.path import bandwidth_path
     >>> X = [[0.0], [1.0], [10.0], [11.0], [30.0]]
     >>> links = Links(must=[(0, 1)], cannot=[(1, 2)])
     >>> path = bandwidth_path(X, links, bandwidths=[0.25, 2, 7, 20])

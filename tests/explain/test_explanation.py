@@ -27,8 +27,9 @@ from linkshift import (
     model_files,
     plot,
 )
-from linkshift._explaining import CHANCE, Explains, where_it_goes
-from linkshift.explanation import LEAST_SHARE, Counterfactual, Explanation, LinkRole
+from linkshift.explain import CHANCE, Explains
+from linkshift.explain.counterfactuals import where_it_goes
+from linkshift.explain.explanation import LEAST_SHARE, Counterfactual, Explanation, LinkRole
 
 mpl.use("Agg")
 

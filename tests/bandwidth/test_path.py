@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from tests.reference import path as twin
 
 from linkshift import Links, MeanShift, plot
-from linkshift.path import bandwidth_path
+from linkshift.bandwidth.path import bandwidth_path
 from linkshift.profiles import Profile
 
 mpl.use("Agg")

@@ -1,8 +1,4 @@
-r"""How far a kernel sees: rules for bandwidths.
-
-A bandwidth is a number (the same for all points) or an array (one for each point). All rules
-count a row with sample weight 2 as two rows on the same spot.
-"""
+"""Rules for bandwidths."""
 
 from __future__ import annotations
 
@@ -20,16 +16,19 @@ from linkshift.shift.neighbours import block_order, nearest_neighbours
 __all__ = [
     "default_bandwidth",
     "grow",
+    "lift_coincident",
     "neighbour_bandwidth",
     "pair_distances",
     "pair_mean",
     "pair_quantile",
     "pair_range",
+    "spread_bandwidth",
 ]
 
 
 _FLOATS = [np.float64, np.float32]
 _MOST_QUERIES = 2000
+_COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 _CHUNK_PAIRS = 1 << 22
 
 
@@ -306,3 +305,16 @@ def _weighted_median(values: Array, weight: Array | None) -> float:
 def _farthest(X: Array) -> float:
     """Return a distance that is positive whenever two points differ."""
     return float(np.linalg.norm((X - X[0]).astype(np.float64), axis=1).max())
+
+
+def spread_bandwidth(points: Array, k: int) -> Array:
+    """Distance of each point to its k-th neighbour, lifted where neighbours coincide with it."""
+    radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+    return lift_coincident(neighbour_bandwidth(points, k), radius)
+
+
+def lift_coincident(bandwidth: Array, extent: float) -> Array:
+    """Where k neighbours coincide but for rounding, take the least bandwidth of the others."""
+    real = bandwidth > _COINCIDENT * extent
+    least = bandwidth[real].min() if real.any() else 1.0
+    return np.where(real, bandwidth, least)

@@ -1,0 +1,15 @@
+"""Why a row is in its cluster: its path, its mode, the links that act on it, and what if."""
+
+from linkshift.explain.evidence import CHANCE, Evidence, Refit
+from linkshift.explain.explains import Explains
+from linkshift.explain.explanation import Counterfactual, Explanation, LinkRole
+
+__all__ = [
+    "CHANCE",
+    "Counterfactual",
+    "Evidence",
+    "Explains",
+    "Explanation",
+    "LinkRole",
+    "Refit",
+]
