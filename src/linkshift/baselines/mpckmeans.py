@@ -143,7 +143,7 @@ class MPCKMeans(LinkedKMeans):
     @property
     def metrics_(self) -> Array:
         """Diagonal of each cluster's metric."""
-        return self._metric
+        return self._state.metric
 
     def _run(
         self, X: Array, graph: LinkGraph, centres: Array, random: np.random.RandomState

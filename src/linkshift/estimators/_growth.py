@@ -15,7 +15,7 @@ import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift.bandwidth import default_bandwidth
-from linkshift.links import ClosedLinks, Links
+from linkshift.links import Links
 from linkshift.shift.neighbours import block_order
 
 __all__ = ["best_stop", "halves", "rows_to_ask", "stops", "worth_asking"]
@@ -53,7 +53,7 @@ def stops(points: Array, bandwidths: Array) -> list[int]:
     return [*np.minimum(found, last).tolist(), last]
 
 
-def halves(points: Array, closed: ClosedLinks) -> list[ClosedLinks]:
+def halves(points: Array, links: Links) -> list[Links]:
     """Split links in two, each by whether its length is odd or even in thousandths of the extent.
 
     As good as a coin, but the same whatever the order of the rows, and whatever links are added or
@@ -65,8 +65,8 @@ def halves(points: Array, closed: ClosedLinks) -> list[ClosedLinks]:
         length = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
         return np.round(length / (_GRAIN * extent)).astype(np.int64) % 2 == 1
 
-    must, cannot = odd(closed.links.must), odd(closed.links.cannot)
-    return [closed.where(must == side, cannot == side) for side in (False, True)]
+    must, cannot = odd(links.must), odd(links.cannot)
+    return [links.where(must == side, cannot == side) for side in (False, True)]
 
 
 def best_stop(parts: Sequence[Links], labels_at_stops: Callable[[int], Sequence[Array]]) -> int:

@@ -385,10 +385,12 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         growing = self.bandwidth is None and self.growth == "links"
         if not growing or not worth_asking(closed.links, len(points)):
             return len(schedule) - 1, False
-        rows = rows_to_ask(points, closed.links)
+        links = closed.links
+        rows = rows_to_ask(points, links)
         whole = len(rows) == len(points)
         sample = points if whole else points[rows]
-        parts = halves(sample, closed if whole else closed.take(rows))
+        parts = halves(sample, links if whole else links.take(rows))
+        used = [ClosedLinks(part, len(sample)) for part in parts]
         near = neighbours if whole else nearest_rows(sample, self.n_neighbors)
         sample_stops = stops(sample, schedule)
 
@@ -396,7 +398,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             name = f"half {part}"
             run, ascent = self._shift(
                 sample,
-                parts[part],
+                used[part],
                 schedule,
                 runs.get(name) if whole else None,
                 keep=True,
@@ -408,11 +410,11 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             for stop in sample_stops:
                 centres, group = run.history[min(stop + 1, len(run.history) - 1)]
                 reached = replace(ascent, centres=centres, group=group)
-                labels.append(self._labels(reached, float(schedule[stop]), parts[part], near))
+                labels.append(self._labels(reached, float(schedule[stop]), used[part], near))
             return labels
 
         last = sample_stops if whole else stops(points, schedule)
-        return last[best_stop([part.links for part in parts], labels_at_stops)], True
+        return last[best_stop(parts, labels_at_stops)], True
 
     def _shift(
         self,

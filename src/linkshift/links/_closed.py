@@ -167,10 +167,6 @@ class ClosedLinks:
         """Confidence of every pair that is linked, given or implied by all links."""
         return ImpliedConfidence(self.links, self.whole)
 
-    def where(self, must: NDArray[np.bool_], cannot: NDArray[np.bool_]) -> ClosedLinks:
-        """Close some of the links: those that two masks pick."""
-        return ClosedLinks(self.links.where(must, cannot), self.n_samples)
-
     def take(self, rows: IntArray) -> ClosedLinks:
         """Close the links inside a subset of the rows, renumbered."""
         return ClosedLinks(self.links.take(rows), len(rows))
