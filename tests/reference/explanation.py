@@ -1,6 +1,7 @@
 """Explanations, word for word: loops over samples and pairs, and sets of rows.
 
-Slow and plain. The share is that of ``linkshift.explain.link_shares``; positions are one for each row.
+Slow and plain. The share is that of
+``linkshift.explain.link_shares``; positions are one for each row.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def pairs_of_link(link, must, n):
 
 
 def where_it_goes(row, now, then):
-    """Outcome and clusters, from sets of rows; as ``linkshift.explain.counterfactuals.where_it_goes`` says."""
+    """Outcome and clusters, from sets of rows; as ``where_it_goes`` says."""
     rows = [i for i in range(len(now)) if i != row]
     if then[row] == -1:
         return ("stays", {-1}) if now[row] == -1 else ("noise", set())

@@ -6,10 +6,12 @@ over bandwidths.
 """
 
 from linkshift.bandwidth.rules import (
+    checked_bandwidth,
     default_bandwidth,
     grow,
     lift_coincident,
     neighbour_bandwidth,
+    neighbours_at_hand,
     pair_distances,
     pair_mean,
     pair_quantile,
@@ -18,10 +20,12 @@ from linkshift.bandwidth.rules import (
 )
 
 __all__ = [
+    "checked_bandwidth",
     "default_bandwidth",
     "grow",
     "lift_coincident",
     "neighbour_bandwidth",
+    "neighbours_at_hand",
     "pair_distances",
     "pair_mean",
     "pair_quantile",

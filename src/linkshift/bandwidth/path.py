@@ -5,7 +5,6 @@ The levels of a path are nested: clusters merge as the bandwidth grows, and neve
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -13,10 +12,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
 from linkshift._core.arrays import Array, Progress
+from linkshift._core.convergence import NotConverged
+from linkshift._core.messages import warn
 from linkshift._core.threads import n_threads
 from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
@@ -293,13 +293,16 @@ def bandwidth_path(
     else:
         h = _check_bandwidths(bandwidths)
         levels = _sweep(climb, h, climb(h[0], rows), progress)
-    late = sum(level.late for level in levels)
-    if late:
-        warnings.warn(
-            f"{late} starts were still moving after max_iter={max_iter} steps at their level; "
-            "increase max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=2,
+    moving = sum(level.moving for level in levels)
+    if moving:
+        warn(
+            NotConverged(
+                f"{moving} starts were still moving after {max_iter} steps at their level.",
+                "Increase max_iter or tol.",
+                command="Take a larger --max-iter.",
+                parameter="max_iter",
+                value=max_iter,
+            )
         )
     first, parents = levels[0].labels[member], [level.labels for level in levels[1:]]
     return BandwidthPath(
@@ -318,7 +321,7 @@ class _Level(NamedTuple):
 
     centers: Array
     labels: NDArray[np.int64]
-    late: int
+    moving: int  # starts that had not arrived
 
 
 class _Climb(NamedTuple):

@@ -10,14 +10,18 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.utils import check_array
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, warn
+from linkshift._core.text import counted
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.neighbours import block_order, nearest_neighbours
 
 __all__ = [
+    "checked_bandwidth",
     "default_bandwidth",
     "grow",
     "lift_coincident",
     "neighbour_bandwidth",
+    "neighbours_at_hand",
     "pair_distances",
     "pair_mean",
     "pair_quantile",
@@ -305,6 +309,42 @@ def _weighted_median(values: Array, weight: Array | None) -> float:
 def _farthest(X: Array) -> float:
     """Return a distance that is positive whenever two points differ."""
     return float(np.linalg.norm((X - X[0]).astype(np.float64), axis=1).max())
+
+
+def checked_bandwidth(bandwidth: ArrayLike, n: int) -> float | Array:
+    """Check a bandwidth that was given: one positive number, or one for each of n rows."""
+    if np.ndim(bandwidth) == 0:
+        number = float(bandwidth)  # type: ignore[arg-type]
+        if not np.isfinite(number):
+            raise ValueError(f"bandwidth must be finite, got {number}.")
+        return number
+    array: Array = check_array(bandwidth, ensure_2d=False, dtype=np.float64)
+    if array.shape != (n,):
+        raise ValueError(
+            f"bandwidth must be a number or have one entry for each of the {n} rows; its shape is "
+            f"{array.shape}."
+        )
+    if (array <= 0).any():
+        row = int(np.argmax(array <= 0))
+        raise ValueError(f"bandwidth must be positive; row {row} has {array[row]:g}.")
+    return array
+
+
+def neighbours_at_hand(n_neighbors: int, n_points: int) -> int:
+    """Return k for bandwidths: ``n_neighbors``, or all other points, with a warning."""
+    k = min(n_neighbors, n_points - 1)
+    if k < n_neighbors:
+        warn(
+            Advice(
+                f"{counted(n_neighbors, 'neighbour')} asked for, and there are only {k} other "
+                "points: bandwidths reach to the farthest.",
+                "Take a smaller n_neighbors.",
+                command="Take a smaller --n-neighbors.",
+                parameter="n_neighbors",
+                value=n_neighbors,
+            )
+        )
+    return k
 
 
 def spread_bandwidth(points: Array, k: int) -> Array:

@@ -8,7 +8,7 @@ one as it was.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -19,10 +19,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array, first_of_equal_rows
 from linkshift._core.labels import count_clusters
+from linkshift._core.messages import Refusal
 from linkshift.links import ClosedLinks, Links, class_codes
 from linkshift.metrics import link_satisfaction
 
-__all__ = ["Fitted", "LinkedClusterer", "closed_links", "keep_known", "known_classes"]
+__all__ = [
+    "Fitted",
+    "LinkedClusterer",
+    "closed_links",
+    "keep_known",
+    "known_classes",
+    "refuse_used",
+]
 
 _MOST_COMPLETE = 200  # labelled rows, whose pairs number 19,900
 _READ_BY_SKLEARN = ("n_features_in_", "feature_names_in_")
@@ -135,7 +143,7 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
         links: Links | None,  # noqa: ARG002 (for those that override it)
         partial_labels: ArrayLike | None,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """What `_fit` wants to know of what was given, besides the closed links."""
+        """Tell `_fit` what else it wants to know of what was given."""
         return {}
 
     def _keep(self, rows: Array, closed: ClosedLinks, fitted: Fitted) -> None:
@@ -190,6 +198,13 @@ def keep_known(
     if new.size:
         found[new] = predict(new)
     return found
+
+
+def refuse_used(used: Mapping[str, bool], reason: str) -> None:
+    """Refuse the first of some parameters that is used, by its name and a reason."""
+    for name, is_used in used.items():
+        if is_used:
+            raise Refusal(f"{name} {reason}", parameter=name.partition("=")[0])
 
 
 def _refuse_links_as_y(y: object) -> None:

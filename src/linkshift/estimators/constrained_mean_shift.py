@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,12 +13,13 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from linkshift._core.arrays import Array, Progress
+from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
-from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
+from linkshift.estimators._bending import centres_apart
+from linkshift.estimators._constrained_shift import ConstrainedShift, Run, given_schedule, part_of
 from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
@@ -34,21 +35,11 @@ from linkshift.refinement import (
 )
 from linkshift.shift.constrained import (
     ConstrainedAscent,
-    History,
     LinkKernel,
     LinkKernelName,
-    constrained_ascend,
-    first_effect,
 )
 
 __all__ = ["ConstrainedMeanShift"]
-
-
-class _Run(NamedTuple):
-    """A shift that another one can go on from."""
-
-    history: History
-    bending: tuple[Array, Array]  # cannot-linked pairs of rows, and their confidence
 
 
 @dataclass(frozen=True)
@@ -60,7 +51,7 @@ class _State:
     points: Array  # scaled
     schedule: Array  # bandwidths, from the first iteration to the last that there could be
     params: dict[str, str]  # those that the runs depend on
-    runs: dict[str, _Run] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
 
     def scaled(self, X: Array) -> Array:
         return (X.astype(np.float64) - self.low) / self.span
@@ -265,7 +256,10 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             low, span = np.zeros_like(low), np.ones_like(span)
         span[span == 0] = 1.0
         points = (data.astype(np.float64) - low) / span
-        schedule = self._schedule(points)
+        if self.bandwidth is None:
+            schedule = grow(*pair_range(points), self.max_iter, self.schedule)
+        else:
+            schedule = given_schedule(self.bandwidth, self.max_iter)
         state = _State(low, span, points, schedule, self._shift_params())
         return self._cluster(state, closed, data.dtype)
 
@@ -304,6 +298,14 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             raise ValueError(
                 "penalty is the price of a link in refinement: it needs refine='links'."
             )
+        if self.bandwidth is None:
+            return
+        if self.schedule != "linear" or self.growth != "links":
+            raise ValueError(
+                "schedule and growth say how the bandwidth grows; they need bandwidth=None."
+            )
+        if np.ndim(self.bandwidth) and self.max_iter != 80:
+            raise ValueError("An array of bandwidths says how many iterations; drop max_iter.")
 
     def _shift_params(self) -> dict[str, str]:
         """Parameters that the history depends on, as text, whole arrays included."""
@@ -352,13 +354,12 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         neighbours = nearest_rows(state.points, self.n_neighbors)
         stop, asked = self._stop(state, closed, neighbours, runs, keep=keep)
         bandwidths = state.schedule[: stop + 1]
-        run, ascent = self._shift(
-            state.points,
+        run, ascent = self._shift(state.points).run(
             closed,
             bandwidths,
             runs.get("all"),
             keep=keep,
-            progress=self._progress(*((2, 3) if asked else (0, 1))),
+            progress=part_of(self.progress, *((2, 3) if asked else (0, 1))),
             complain=True,
         )
         if keep:
@@ -376,7 +377,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         state: _State,
         closed: ClosedLinks,
         neighbours: Array,
-        runs: dict[str, _Run],
+        runs: dict[str, Run],
         *,
         keep: bool,
     ) -> tuple[int, bool]:
@@ -392,17 +393,16 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         parts = halves(sample, links if whole else links.take(rows))
         used = [ClosedLinks(part, len(sample)) for part in parts]
         near = neighbours if whole else nearest_rows(sample, self.n_neighbors)
-        sample_stops = stops(sample, schedule)
+        sample_stops, shift = stops(sample, schedule), self._shift(sample)
 
         def labels_at_stops(part: int) -> list[Array]:
             name = f"half {part}"
-            run, ascent = self._shift(
-                sample,
+            run, ascent = shift.run(
                 used[part],
                 schedule,
                 runs.get(name) if whole else None,
                 keep=True,
-                progress=self._progress(part, 3),
+                progress=part_of(self.progress, part, 3),
             )
             if keep and whole:
                 runs[name] = run
@@ -416,55 +416,16 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         last = sample_stops if whole else stops(points, schedule)
         return last[best_stop(parts, labels_at_stops)], True
 
-    def _shift(
-        self,
-        points: Array,
-        closed: ClosedLinks,
-        bandwidths: Array,
-        before: _Run | None,
-        *,
-        keep: bool,
-        progress: Progress | None = None,
-        complain: bool = False,
-    ) -> tuple[_Run, ConstrainedAscent]:
-        """Shift under links, from where an earlier run can be gone on with."""
-        cannot, confidence = self._bending_links(closed, complain=complain)
-        shift = self._shift_options(points)
-        kernel = LinkKernel(self.kernel, self.truncation)
-        past = None
-        if before is not None:
-            changed = changed_pairs(before.bending, (cannot, confidence))
-            kept = first_effect(points, changed, before.history, bandwidths, kernel, **shift)
-            past = before.history[: min(kept, len(bandwidths)) + 1]
-        ascent = constrained_ascend(
+    def _shift(self, points: Array) -> ConstrainedShift:
+        return ConstrainedShift(
             points,
-            cannot,
-            bandwidths,
-            kernel,
-            confidence=confidence,
-            keep_history=keep,
+            LinkKernel(self.kernel, self.truncation),
+            scale=self.constraint_scale,
+            blurring=self.blurring,
             until_settled=self.enforce,
-            past=past,
+            max_pairs=self.max_pairs,
             n_threads=n_threads(self.n_jobs),
-            progress=progress,
-            **shift,
         )
-        return _Run(ascent.history, (cannot, confidence)), ascent
-
-    def _shift_options(self, points: Array) -> dict[str, Any]:
-        """How links act, for the shift and for what looks at it."""
-        return {
-            "scale": self.constraint_scale,
-            "floor": 1e-3 * (float(np.ptp(points, axis=0).max()) or 1.0),
-            "blurring": self.blurring,
-        }
-
-    def _progress(self, part: int, parts: int) -> Progress | None:
-        """Progress of one shift as progress of the whole."""
-        report = self.progress
-        if report is None:
-            return None
-        return lambda made, total: report(part * total + made, parts * total)
 
     @property
     def history_(self) -> list[Array]:
@@ -476,31 +437,6 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             state.unscaled(centres[group]).astype(self._fit_X.dtype)
             for centres, group in state.runs["all"].history
         ]
-
-    def _bending_links(self, closed: ClosedLinks, *, complain: bool) -> tuple[Array, Array]:
-        """Cannot-linked pairs of rows that bend the shift, and their confidence."""
-        links = closed.links
-        certain = closed_pairs(closed.closure, self.max_pairs, complain=complain)
-        doubtful = links.cannot_confidence < 1.0
-        pairs = np.concatenate([certain, links.cannot[doubtful]])
-        return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[doubtful]])
-
-    def _schedule(self, points: Array) -> Array:
-        if self.bandwidth is None:
-            return grow(*pair_range(points), self.max_iter, self.schedule)
-        if self.schedule != "linear" or self.growth != "links":
-            raise ValueError(
-                "schedule and growth say how the bandwidth grows; they need bandwidth=None."
-            )
-        if np.ndim(self.bandwidth) == 0:
-            return np.full(self.max_iter, float(self.bandwidth))  # type: ignore[arg-type]
-        bandwidths = np.asarray(self.bandwidth, dtype=np.float64)
-        if self.max_iter != 80:
-            raise ValueError("An array of bandwidths says how many iterations; drop max_iter.")
-        valid = np.isfinite(bandwidths) & (bandwidths > 0)
-        if bandwidths.ndim != 1 or not len(bandwidths) or not valid.all():
-            raise ValueError("bandwidth must be a positive number or a 1-D array of such.")
-        return bandwidths
 
     def _labels(
         self, ascent: ConstrainedAscent, bandwidth: float, closed: ClosedLinks, neighbours: Array
@@ -533,9 +469,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self._refuse_changed_params()
         state, n = self._state, len(self._fit_X)
         points, closed = state.points, ClosedLinks(self.links_, n)
-        runs = dict(state.runs)
+        runs, shift = dict(state.runs), self._shift(points)
         if "all" not in runs:
-            runs["all"], _ = self._shift(points, closed, self.bandwidth_, None, keep=True)
+            runs["all"], _ = shift.run(closed, self.bandwidth_, None, keep=True)
         run = runs["all"]
         centres, group = run.history[-1]
         bending = Bending(
@@ -543,9 +479,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             history=run.history,
             bandwidths=self.bandwidth_,
             points=points,
-            kernel=LinkKernel(self.kernel, self.truncation),
+            kernel=shift.kernel,
             enforced=self.enforce,
-            **self._shift_options(points),
+            **shift.options,
         )
         dtype = self._fit_X.dtype
         return Evidence(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import Tags, check_random_state
@@ -13,63 +13,41 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array
+from linkshift._core.convergence import warn_if_moving
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
-from linkshift.bandwidth import pair_mean, spread_bandwidth
+from linkshift.bandwidth import neighbours_at_hand, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer
-from linkshift.estimators._common import (
-    NotConverged,
-    kept_path,
-    neighbours_at_hand,
-    warn_if_moving,
-)
-from linkshift.explain import CHANCE, Evidence, Explains
+from linkshift.explain import CHANCE, Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import Modes, basin_labels, merge_ends
 from linkshift.profiles import Profile
-from linkshift.refinement import refined
+from linkshift.refinement import nearest_of, refined_part
 from linkshift.shift.coalesce import climb_together
 from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend
 from linkshift.shift.neighbours import nearest_neighbours
 from linkshift.spaces.kernel import (
-    Kernel,
     KernelName,
     KernelSpace,
-    kernel_space,
-    participation_ratio,
-    principal_axes,
-    sigma_from_links,
     spread_dimension,
 )
-from linkshift.spaces.learned_kernel import learn_kernel
-from linkshift.spaces.null_space import component_means, null_space
+from linkshift.spaces.linked import LinkedSpace, linked_space, make_kernel
 
 __all__ = ["KernelMeanShift"]
 
-_EXACT_ROWS = 4000  # up to here "auto" takes no landmarks: seconds to a minute, 128 MB
-_AUTO_LANDMARKS = 500
 # The multiplier of the k-th distance is the first over sqrt(dimension + 2), but not less than the
 # second over sqrt(2 log k). Chosen on the data of the paper and on Wine, WDBC, iris and digits,
 # where 1.2 to 1.35 and 0.7 to 0.75 serve.
 _AUTO_SCALE = 1.3
 _LEAST_SCALE = 0.72
+_EXACT_ROWS = 4000  # up to here "auto" takes no landmarks: seconds to a minute, 128 MB
+_AUTO_LANDMARKS = 500
 _LEARNED_DIMENSION = 1.0
 _MERGE = 1e-2  # ends within this many median bandwidths are one mode
 _LARGE = 2e7  # starts x points x columns: from here on paths that meet go on as one
-
-
-class _Embedding(NamedTuple):
-    """Rows in the kernel's space as links have shaped it."""
-
-    space: KernelSpace
-    map: Array | None  # by which links shape it; None for none
-    points: Array
-    rank: int
-    effective_dimension: float
-    bandwidth_scale: float
 
 
 @dataclass(frozen=True)
@@ -363,15 +341,34 @@ class KernelMeanShift(Explains, LinkedClusterer):
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
         self._check_links(closed)
         random = check_random_state(self.random_state)
-        kernel = self._make_kernel(data, closed.links)
-        embedding = self._embed(data, kernel, closed, random)
+        kernel = make_kernel(
+            self.kernel,
+            data,
+            closed.links,
+            sigma=self.sigma,
+            degree=self.degree,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            params=self.kernel_params,
+        )
+        embedding = linked_space(
+            data,
+            kernel,
+            closed,
+            use_links=self.use_links,
+            learn_params=self.learn_params,
+            n_landmarks=self._count_landmarks(len(data)),
+            random_state=random,
+        )
+        scale = self._scale(embedding)
         rows = self._pick_points(len(data), random)
         points, dimension = embedding.points[rows], self._dimension(embedding, closed)
-        bandwidth = self._bandwidth(points, embedding.bandwidth_scale)
+        k = neighbours_at_hand(self.n_neighbors, points.shape[0])
+        bandwidth = spread_bandwidth(points, k) * scale
         density = build_density(points, bandwidth, Profile("gaussian"), dimension=dimension)
         ends, start, modes, n_iter = self._shift(density, points, bandwidth, closed, rows)
         basin = basin_labels(ends, modes)[start]
-        nearest_point = _nearest_points(embedding.points, rows)
+        nearest_point = nearest_of(embedding.points, rows)
         if nearest_point is not None:
             basin = basin[nearest_point]
         state = _State(
@@ -379,13 +376,13 @@ class KernelMeanShift(Explains, LinkedClusterer):
         )
         labels = basin
         if self.refine == "links" and len(closed):
-            labels = _refined(embedding.points, labels, closed, rows, nearest_point)
-        self._warn_of_broken_links(labels, closed.links, embedding.bandwidth_scale)
+            labels = refined_part(embedding.points, labels, closed, rows, nearest_point)
+        self._warn_of_broken_links(labels, closed.links, scale)
         attributes = {
             "embedding_": embedding.points,
             "points_": rows,
             "bandwidth_": bandwidth,
-            "bandwidth_scale_": embedding.bandwidth_scale,
+            "bandwidth_scale_": scale,
             "dimension_": dimension,
             "effective_dimension_": embedding.effective_dimension,
             "rank_": embedding.rank,
@@ -395,28 +392,7 @@ class KernelMeanShift(Explains, LinkedClusterer):
             attributes["sigma_"] = kernel.sigma
         return Fitted(labels, state, attributes)
 
-    def _embed(
-        self, X: Array, kernel: Kernel, closed: ClosedLinks, random: np.random.RandomState
-    ) -> _Embedding:
-        """Go to the kernel's space, let links shape it, and turn to its principal axes."""
-        n_landmarks = self._count_landmarks(X.shape[0])
-        space, coordinates = kernel_space(X, kernel, n_landmarks=n_landmarks, random_state=random)
-        shape = self._link_map(space, coordinates, closed)
-        if shape is None:
-            points = coordinates
-            eigenvalues = np.einsum("ij,ij->j", points, points)
-        else:
-            points = coordinates @ shape
-            axes = principal_axes(points)
-            shape, points, eigenvalues = shape @ axes.map, points @ axes.map, axes.eigenvalues
-        if self.use_links == "project":
-            points = component_means(points, closed.closure.component)
-        # Learning stretches the directions between clusters, which says nothing of their inside.
-        scale = self._scale(coordinates if self.use_links == "learn" else points)
-        rank, effective = int((eigenvalues > 0).sum()), participation_ratio(eigenvalues)
-        return _Embedding(space, shape, points, rank, effective, scale)
-
-    def _dimension(self, embedding: _Embedding, closed: ClosedLinks) -> float:
+    def _dimension(self, embedding: LinkedSpace, closed: ClosedLinks) -> float:
         dimension = self.dimension
         if dimension is None:
             learned = self.use_links == "learn" and len(closed) > 0
@@ -424,54 +400,18 @@ class KernelMeanShift(Explains, LinkedClusterer):
         named = {"effective": embedding.effective_dimension, "rank": float(embedding.rank)}
         return float(named[dimension] if isinstance(dimension, str) else dimension)
 
-    def _link_map(
-        self, space: KernelSpace, coordinates: Array, closed: ClosedLinks
-    ) -> Array | None:
-        """Linear map by which links shape the space; None where there is nothing to shape."""
-        if not len(closed) and space.on_axes:
-            return None
-        if self.use_links == "project":
-            return null_space(coordinates, closed.closure.component).basis
-        if not len(closed):
-            return np.eye(coordinates.shape[1])
-        learned = learn_kernel(coordinates, closed, **(self.learn_params or {}))
-        if not learned.converged:
-            warn(
-                NotConverged(
-                    f"The learned kernel was still changing after {learned.n_iter} rounds.",
-                    "Give learn_params={'max_iter': ...} a larger number, or a larger 'tol'.",
-                    command="",
-                    parameter="learn_params",
-                    value=self.learn_params,
-                )
-            )
-        return learned.map
-
-    def _make_kernel(self, X: Array, links: Links) -> Kernel:
-        if self.kernel == "gaussian":
-            if self.sigma is None:
-                return Kernel("gaussian", sigma=pair_mean(X))
-            if self.sigma == "links":
-                return Kernel("gaussian", sigma=sigma_from_links(X, links))
-            return Kernel("gaussian", sigma=float(self.sigma))
-        return Kernel(
-            self.kernel,
-            degree=self.degree,
-            gamma=1.0 / X.shape[1] if self.gamma is None else float(self.gamma),
-            coef0=self.coef0,
-            params=self.kernel_params or {},
-        )
-
     def _count_landmarks(self, n: int) -> int | None:
         if self.n_landmarks != "auto":
             return self.n_landmarks
         return None if n <= _EXACT_ROWS or self.kernel == "linear" else _AUTO_LANDMARKS
 
-    def _scale(self, points: Array) -> float:
+    def _scale(self, embedding: LinkedSpace) -> float:
+        """Return the multiplier of the k-th distance."""
         if self.bandwidth_scale != "auto":
             return float(self.bandwidth_scale)
-        k = max(self.n_neighbors, 2)
-        least = _LEAST_SCALE / float(np.sqrt(2.0 * np.log(k)))
+        # Learning stretches the directions between clusters, which says nothing of their inside.
+        points = embedding.before if self.use_links == "learn" else embedding.points
+        least = _LEAST_SCALE / float(np.sqrt(2.0 * np.log(max(self.n_neighbors, 2))))
         return max(_AUTO_SCALE / float(np.sqrt(spread_dimension(points) + 2.0)), least)
 
     def _pick_points(self, n: int, random: np.random.RandomState) -> Array:
@@ -510,10 +450,6 @@ class KernelMeanShift(Explains, LinkedClusterer):
         modes = merge_ends(ascent.ends, ascent.total, merge)
         return ascent.ends, start, modes, ascent.n_iter
 
-    def _bandwidth(self, points: Array, scale: float) -> Array:
-        k = neighbours_at_hand(self.n_neighbors, points.shape[0])
-        return spread_bandwidth(points, k) * scale
-
     def _options(self) -> dict[str, Any]:
         return {
             "max_iter": self.max_iter,
@@ -528,18 +464,16 @@ class KernelMeanShift(Explains, LinkedClusterer):
         must, cannot = len(report.violated_must), len(report.violated_cannot)
         if not must + cannot:
             return
-        remedy = (
-            f"A bandwidth_scale below {scale:.2g} keeps more clusters apart"
-            if cannot
-            else f"A bandwidth_scale above {scale:.2g} joins more"
-        )
+        remedy = f"below {scale:.2g} keeps more clusters apart"
+        if not cannot:
+            remedy = f"above {scale:.2g} joins more"
         if self.refine is None:
             remedy += ", and refine='links' settles most"
         warn(
             Advice(
                 f"{must} of {report.n_must} must-links and {cannot} of {report.n_cannot} "
                 f"cannot-links do not hold in the {count_clusters(labels)} clusters found.",
-                f"link_report_ has the pairs. {remedy}.",
+                f"link_report_ has the pairs. A bandwidth_scale {remedy}.",
                 command="--json and --report list them.",
                 parameter="bandwidth_scale",
                 value=self.bandwidth_scale,
@@ -600,26 +534,3 @@ class KernelMeanShift(Explains, LinkedClusterer):
         n = self._fit_X.shape[0]
         n_landmarks = self._count_landmarks(n)
         return (n_landmarks is not None and n_landmarks < n) or self.points_.shape[0] < n
-
-
-def _nearest_points(embedding: Array, rows: Array) -> Array | None:
-    """For each row the nearest of the shifted ones, by its place among them; None for all."""
-    if rows.shape[0] == embedding.shape[0]:
-        return None
-    nearest: Array = nearest_neighbours(embedding[rows], 1, embedding)[1][:, 0]
-    nearest[rows] = np.arange(rows.shape[0])
-    return nearest
-
-
-def _refined(
-    embedding: Array, labels: Array, closed: ClosedLinks, rows: Array, nearest_point: Array | None
-) -> Array:
-    """Refine the rows that were shifted and the linked ones; others go as their nearest."""
-    if nearest_point is None:
-        return refined(embedding, labels, closed)
-    chosen = np.union1d(rows, np.concatenate([closed.links.must, closed.links.cannot]))
-    labels = labels.copy()
-    labels[chosen] = refined(embedding[chosen], labels[chosen], closed.take(chosen))
-    others = np.setdiff1d(np.arange(labels.shape[0]), chosen)
-    labels[others] = labels[rows[nearest_point[others]]]
-    return np.unique(labels, return_inverse=True)[1]

@@ -14,17 +14,17 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.arrays import Array
+from linkshift._core.convergence import warn_if_moving
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.threads import n_threads, threads
-from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
-from linkshift.estimators._base import Fitted, LinkedClusterer
-from linkshift.estimators._common import kept_path, warn_if_moving
-from linkshift.explain import Evidence, Explains
+from linkshift.bandwidth import checked_bandwidth, default_bandwidth, neighbour_bandwidth
+from linkshift.estimators._base import Fitted, LinkedClusterer, refuse_used
+from linkshift.explain import Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile
-from linkshift.shift.binning import Cells, pool_points
+from linkshift.shift.binning import Cells, cell_seeds, pool_points
 from linkshift.shift.density import Density, build_density, log_density
 from linkshift.shift.engine import Ascent, ascend, blur
 from linkshift.shift.neighbours import nearest_neighbours
@@ -246,10 +246,16 @@ class MeanShift(Explains, LinkedClusterer):
         return self._fit_once(X, y, None, None, sample_weight=sample_weight)
 
     def _fit(  # type: ignore[override]
-        self, data: Array, closed: ClosedLinks, *, sample_weight: ArrayLike | None
+        self,
+        data: Array,
+        closed: ClosedLinks,  # noqa: ARG002 (there are none)
+        *,
+        sample_weight: ArrayLike | None,
     ) -> Fitted:
         profile = get_profile(self.kernel)
-        weight = _check_weight(sample_weight, data)
+        weight = sample_weight
+        if weight is not None:
+            weight = _check_sample_weight(weight, data, dtype=np.float64, ensure_non_negative=True)
         bandwidth = self._bandwidth(data, profile, weight)
         cells: Cells | None = None
         points, point_weight = data, weight
@@ -292,42 +298,24 @@ class MeanShift(Explains, LinkedClusterer):
         one_bandwidth = self.n_neighbors is None and (
             self.bandwidth is None or np.ndim(self.bandwidth) == 0
         )
-        for name, used in (
-            ("bin_seeding", self.bin_seeding),
-            ("bin_size", self.bin_size is not None),
-        ):
-            if used and not one_bandwidth:
-                raise ValueError(f"{name} needs one bandwidth for all rows.")
+        binned = {"bin_seeding": self.bin_seeding, "bin_size": self.bin_size is not None}
+        if not one_bandwidth:
+            refuse_used(binned, "needs one bandwidth for all rows.")
+        idle = {
+            "seeds": self.seeds is not None,
+            "bin_seeding": self.bin_seeding,
+            "path_merge": self.path_merge > 0,
+            "assignment='nearest'": self.assignment == "nearest",
+        }
         if self.blurring:
-            for name, used in (
-                ("seeds", self.seeds is not None),
-                ("bin_seeding", self.bin_seeding),
-                ("path_merge", self.path_merge > 0),
-                ("assignment='nearest'", self.assignment == "nearest"),
-            ):
-                if used:
-                    raise ValueError(f"{name} has no meaning with blurring=True: every row moves.")
+            refuse_used(idle, "has no meaning with blurring=True: every row moves.")
 
     def _bandwidth(self, X: Array, profile: Profile, weight: Array | None) -> float | Array:
         if self.n_neighbors is not None:
             return neighbour_bandwidth(X, self.n_neighbors, sample_weight=weight)
         if self.bandwidth is None:
             return default_bandwidth(X, profile, sample_weight=weight)
-        if np.ndim(self.bandwidth) == 0:
-            bandwidth = float(self.bandwidth)  # type: ignore[arg-type]
-            if not np.isfinite(bandwidth):
-                raise ValueError(f"bandwidth must be finite, got {bandwidth}.")
-            return bandwidth
-        array = check_array(self.bandwidth, ensure_2d=False, dtype=np.float64)
-        if array.shape != (X.shape[0],):
-            raise ValueError(
-                f"bandwidth must be a number or have one entry for each of the {X.shape[0]} rows; "
-                f"its shape is {array.shape}."
-            )
-        if (array <= 0).any():
-            row = int(np.argmax(array <= 0))
-            raise ValueError(f"bandwidth must be positive; row {row} has {array[row]:g}.")
-        return array
+        return checked_bandwidth(self.bandwidth, X.shape[0])
 
     def _pool(self, X: Array, bandwidth: float, weight: Array | None) -> Cells:
         assert self.bin_size is not None
@@ -375,22 +363,17 @@ class MeanShift(Explains, LinkedClusterer):
             return seeds.astype(points.dtype)
         if not self.bin_seeding:
             return points
-        cell = float(bandwidth)
-        grid = np.round(points / cell)
-        first = first_of_equal_rows(grid)
-        count = np.bincount(first, weights=weight, minlength=points.shape[0])
-        seeding = (count > 0) & (count >= self.min_bin_freq)
-        if seeding.sum() == (points.shape[0] if weight is None else (weight > 0).sum()):
+        seeds, saves = cell_seeds(points, float(bandwidth), self.min_bin_freq, weight)
+        if not saves:
             warn(
                 Advice(
                     f"bin_seeding saves nothing: every row has a cell of its own at "
-                    f"bandwidth={cell:g}. Starting from the rows instead.",
+                    f"bandwidth={bandwidth:g}. Starting from the rows instead.",
                     parameter="bin_seeding",
                     value=True,
                 )
             )
-            return points if weight is None else points[weight > 0]
-        return (grid[seeding] * cell).astype(points.dtype)
+        return seeds
 
     def _find_modes(
         self, density: Density, ascent: Ascent, bandwidth: float | Array, weight: Array | None
@@ -518,12 +501,6 @@ class MeanShift(Explains, LinkedClusterer):
         path = kept_path(moved, at)
         moves = np.flatnonzero((path[1:] != path[:-1]).any(axis=1))
         return path[: int(moves[-1]) + 2 if moves.size else 1]
-
-
-def _check_weight(sample_weight: ArrayLike | None, X: Array) -> Array | None:
-    if sample_weight is None:
-        return None
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
 
 
 def _local_bandwidth(density: Density, bandwidth: float | Array, positions: Array) -> float | Array:

@@ -17,15 +17,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array
+from linkshift._core.convergence import warn_if_moving
 from linkshift._core.threads import n_threads
-from linkshift.bandwidth import lift_coincident, pair_mean, spread_bandwidth
+from linkshift.bandwidth import lift_coincident, neighbours_at_hand, pair_mean, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer, known_classes
-from linkshift.estimators._common import (
-    kept_path,
-    neighbours_at_hand,
-    warn_if_moving,
-)
-from linkshift.explain import CHANCE, Evidence, Explains
+from linkshift.explain import CHANCE, Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.metric_learning import SCML
 from linkshift.modes import Modes
@@ -372,7 +368,7 @@ class MetricMeanShift(Explains, LinkedClusterer):
     def _landscape(
         self, points: Array, metric: Any
     ) -> tuple[Landscape, Array | None, dict[str, Any]]:
-        """The density under one metric, with its L, or under that of each point."""
+        """Build the density under one metric, with its L, or under that of each point."""
         k = neighbours_at_hand(self.n_neighbors, points.shape[0])
         profile, weights = get_profile(self.profile), _local_weights(metric, points)
         if weights is None:

@@ -16,8 +16,7 @@ from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth.path import BandwidthPath, bandwidth_path
 from linkshift.estimators._base import Fitted, LinkedClusterer
-from linkshift.estimators._common import kept_path
-from linkshift.explain import Evidence, Explains, Refit
+from linkshift.explain import Evidence, Explains, Refit, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merging_share
 from linkshift.profiles import Profile, ProfileName, get_profile

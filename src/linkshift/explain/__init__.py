@@ -1,6 +1,6 @@
 """Why a row is in its cluster: its path, its mode, the links that act on it, and what if."""
 
-from linkshift.explain.evidence import CHANCE, Evidence, Refit
+from linkshift.explain.evidence import CHANCE, Evidence, Refit, kept_path
 from linkshift.explain.explains import Explains
 from linkshift.explain.explanation import Counterfactual, Explanation, LinkRole
 
@@ -12,4 +12,5 @@ __all__ = [
     "Explanation",
     "LinkRole",
     "Refit",
+    "kept_path",
 ]

@@ -10,8 +10,9 @@ from linkshift._core.arrays import Array
 from linkshift.explain.explanation import Space
 from linkshift.explain.link_shares import Bending
 from linkshift.links import Links
+from linkshift.shift.engine import Ascent
 
-__all__ = ["CHANCE", "Evidence", "Refit"]
+__all__ = ["CHANCE", "Evidence", "Refit", "kept_path"]
 
 #: What an estimator notes of fits that it cannot repeat.
 CHANCE = (
@@ -66,3 +67,9 @@ class Evidence:
     before_links: Array | None = None
     others: str = ""
     notes: tuple[str, ...] = ()
+
+
+def kept_path(ascent: Ascent, start: int) -> Array:
+    """Positions of one start, of an ascent that kept its paths."""
+    assert ascent.paths is not None
+    return ascent.paths[start]

@@ -57,7 +57,7 @@ class LinkRole:
         For "component", the must-linked rows from the row to the link's nearer end.
     share : float or None
         Largest share of the weight around the row's centre that a cannot-link takes along the
-        path, with the pairs that must-links carry it to (:mod:`linkshift.explain.link_shares`); None
+        path, with the pairs that must-links carry it to (:mod:`.link_shares`); None
         where links do not bend the shift.
     step : int or None
         Where on the path that is.
@@ -91,7 +91,7 @@ class Counterfactual:
     pair : (int, int)
         The link that was left out.
     outcome : {"stays", "joins", "merged", "new", "alone", "noise", "unfit"}
-        See :func:`linkshift.explain.counterfactuals.where_it_goes`; "unfit" where the model cannot be fitted
+        See :func:`.where_it_goes`; "unfit" where the model cannot be fitted
         without the link.
     clusters : tuple of int
         The clusters of today in question.

@@ -23,7 +23,7 @@ class Samples:
     tables: list[Array]
 
     def __getitem__(self, rows: Array) -> Samples:
-        """Some of the samples."""
+        """Give some of the samples."""
         return Samples(self.bank, [table[rows] for table in self.tables])
 
     @property

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkshift._core.arrays import offsets
 from linkshift.links._closure import Closure, close_components, components, inside

@@ -22,7 +22,7 @@ from linkshift.refinement.neighbours import (
     nearest_rows,
     neighbours_vote,
 )
-from linkshift.refinement.refining import refine, refined
+from linkshift.refinement.refining import nearest_of, refine, refined, refined_part
 from linkshift.refinement.settling import settle
 from linkshift.refinement.votes import merge_by_votes
 
@@ -31,9 +31,11 @@ __all__ = [
     "hold",
     "is_local",
     "merge_by_votes",
+    "nearest_of",
     "nearest_rows",
     "neighbours_vote",
     "refine",
     "refined",
+    "refined_part",
     "settle",
 ]

@@ -12,8 +12,9 @@ from linkshift.links import ClosedLinks, Links
 from linkshift.refinement.neighbours import nearest_rows
 from linkshift.refinement.settling import settle
 from linkshift.refinement.votes import merge_by_votes
+from linkshift.shift.neighbours import nearest_neighbours
 
-__all__ = ["refine", "refined"]
+__all__ = ["nearest_of", "refine", "refined", "refined_part"]
 
 
 def refine(
@@ -98,3 +99,26 @@ def refined(
     merged = merge_by_votes(labels, closed.links)
     neighbours = nearest_rows(X, n_neighbors)
     return settle(merged, closed, neighbours, penalty=penalty, max_sweeps=max_sweeps)
+
+
+def nearest_of(X: Array, rows: Array) -> Array | None:
+    """For each row the nearest of some, by its place among them; None where these are all."""
+    if rows.shape[0] == X.shape[0]:
+        return None
+    nearest: Array = nearest_neighbours(X[rows], 1, X)[1][:, 0]
+    nearest[rows] = np.arange(rows.shape[0])
+    return nearest
+
+
+def refined_part(
+    X: Array, labels: Array, closed: ClosedLinks, rows: Array, nearest: Array | None
+) -> Array:
+    """Refine some rows and the linked ones; others go as the nearest of these rows."""
+    if nearest is None:
+        return refined(X, labels, closed)
+    chosen = np.union1d(rows, np.concatenate([closed.links.must, closed.links.cannot]))
+    labels = labels.copy()
+    labels[chosen] = refined(X[chosen], labels[chosen], closed.take(chosen))
+    others = np.setdiff1d(np.arange(labels.shape[0]), chosen)
+    labels[others] = labels[rows[nearest[others]]]
+    return np.unique(labels, return_inverse=True)[1]

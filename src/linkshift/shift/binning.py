@@ -8,7 +8,7 @@ import numpy as np
 
 from linkshift._core.arrays import Array, first_of_equal_rows
 
-__all__ = ["Cells", "pool_points"]
+__all__ = ["Cells", "cell_seeds", "pool_points"]
 
 
 @dataclass(frozen=True)
@@ -83,3 +83,37 @@ def pool_points(X: Array, cell: float, sample_weight: Array | None = None) -> Ce
             sums[empty, k] = np.bincount(member, weights=column, minlength=n_cells)[empty]
     centres = sums / np.where(empty, plain, mass)[:, None] + low
     return Cells(centres.astype(X.dtype), mass, member, low, cell, grid[kept])
+
+
+def cell_seeds(
+    X: Array, cell: float, min_count: float = 1, sample_weight: Array | None = None
+) -> tuple[Array, bool]:
+    """Start from the cells of a grid that hold enough points, as scikit-learn's bin seeding does.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Points.
+    cell : float
+        Side of a cell.
+    min_count : float, default=1
+        Points, by weight, that a cell needs.
+    sample_weight : ndarray of shape (n,), optional
+        Weights of the points.
+
+    Returns
+    -------
+    seeds : ndarray of shape (m, d)
+        Corners of the grid that are nearest to points; the points themselves where every point
+        with a weight has a cell of its own.
+    saves : bool
+        Whether there are fewer seeds than points.
+    """
+    grid = np.round(X / cell)
+    first = first_of_equal_rows(grid)
+    count = np.bincount(first, weights=sample_weight, minlength=X.shape[0])
+    seeding = (count > 0) & (count >= min_count)
+    weighted = np.ones(X.shape[0], dtype=bool) if sample_weight is None else sample_weight > 0
+    if seeding.sum() == weighted.sum():
+        return X[weighted], False
+    return (grid[seeding] * cell).astype(X.dtype), True

@@ -21,7 +21,6 @@ References
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -33,6 +32,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, warn
 from linkshift.bandwidth import pair_distances
 from linkshift.links import Links
 
@@ -458,10 +458,13 @@ def sigma_from_links(X: ArrayLike, links: Links) -> float:
     )
     best = int(np.argmax(contrast))
     if contrast[best] <= 0:
-        warnings.warn(
-            "Must-linked rows are farther apart than the others at every kernel width: links do "
-            f"not choose one, and sigma is the mean pair distance, {scale:.3g}.",
-            stacklevel=2,
+        warn(
+            Advice(
+                "Must-linked rows are farther apart than the others at every kernel width: links "
+                f"do not choose one, and sigma is the mean pair distance, {scale:.3g}.",
+                parameter="sigma",
+                value="links",
+            )
         )
         return scale
     return float(scale * _WIDTHS[best])

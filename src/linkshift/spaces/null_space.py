@@ -22,13 +22,13 @@ References
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, warn
 
 __all__ = ["NullSpace", "component_means", "null_space"]
 
@@ -99,19 +99,25 @@ def null_space(coordinates: Array, component: ArrayLike) -> NullSpace:
     everything_linked = bool((component == component[0]).all())
     if n_removed == r:
         if not everything_linked:
-            warnings.warn(
-                f"The must-links span all {r} dimensions of the space: every row falls on the "
-                "same spot, and there is one cluster. Give fewer links, a kernel with more "
-                "dimensions (a smaller sigma, a higher degree), or use_links='learn'.",
-                stacklevel=2,
+            warn(
+                Advice(
+                    f"The must-links span all {r} dimensions of the space: every row falls on "
+                    "the same spot, and there is one cluster.",
+                    "Give fewer links, a kernel with more dimensions (a smaller sigma, a higher "
+                    "degree), or use_links='learn'.",
+                    command="Give fewer links, or take --method skms.",
+                )
             )
         return NullSpace(np.zeros((r, 1)), r)
     if n_removed > max(_LARGE_SHARE * r, 1) and not everything_linked:
-        warnings.warn(
-            f"The must-links take {n_removed} of the {r} dimensions of the space, and perhaps "
-            "what tells the clusters apart with them. Give fewer links, spread over the "
-            "structure, a kernel with more dimensions (a smaller sigma), or use_links='learn'.",
-            stacklevel=2,
+        warn(
+            Advice(
+                f"The must-links take {n_removed} of the {r} dimensions of the space, and perhaps "
+                "what tells the clusters apart with them.",
+                "Give fewer links, spread over the structure, a kernel with more dimensions (a "
+                "smaller sigma), or use_links='learn'.",
+                command="Give fewer links, spread over the structure, or take --method skms.",
+            )
         )
     return NullSpace(right[n_removed:].T.copy(), n_removed)
 
