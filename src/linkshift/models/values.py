@@ -1,0 +1,246 @@
+r"""Values as JSON and arrays, and back: parameters, and the fields of fitted models.
+
+:mod:`linkshift.models.files` says how the JSON looks, and :mod:`linkshift.models.parts` what an
+estimator is made of. Nothing else is ever written or made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import check_is_fitted
+
+import linkshift
+from linkshift._core.arrays import Array
+from linkshift.models.fields import Refused
+from linkshift.models.parts import ESTIMATORS, restore, taken
+from linkshift.profiles import Profile
+
+__all__ = ["ARRAY_KINDS", "DEEPEST", "Decoder", "Encoder"]
+
+ARRAY_KINDS = "biufcU"
+DEEPEST = 100  # levels of nesting; a list that holds itself has no end
+_NAME_OF = {cls: name for name, cls in ESTIMATORS.items()}
+_REQUESTS = "_metadata_request"  # where scikit-learn keeps what set_fit_request(...) said
+_OUTPUT = "_sklearn_output_config"  # and what set_output(...) said
+_CONTAINERS = ("default", "pandas", "polars")
+
+
+class Encoder:
+    """Values to JSON, with arrays put aside."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+        self._names: dict[int, str] = {}  # by identity: one array in two places stays one
+
+    def encode(self, value: Any, where: str, depth: int = 0) -> Any:
+        """JSON for a value; ``where`` is how to reach it from the model, for messages."""
+        if depth > DEEPEST:
+            raise ValueError(f"{where[:80]} ... is nested too deeply; a list must not hold itself.")
+
+        def inner(item: Any, there: str) -> Any:
+            return self.encode(item, where + there, depth + 1)
+
+        kind = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind is float:
+            return value if math.isfinite(value) else {"float": str(value)}
+        if kind in (list, tuple):
+            items = [inner(item, f"[{i}]") for i, item in enumerate(value)]
+            return items if kind is list else {"tuple": items}
+        if kind is dict:
+            for key in value:
+                if type(key) is not str:
+                    raise TypeError(
+                        f"{where} has the key {key!r}; a model file takes text only. Use str keys."
+                    )
+            return {"dict": {key: inner(item, f"[{key!r}]") for key, item in value.items()}}
+        if kind in (slice, range):
+            ends = [inner(getattr(value, end), f".{end}") for end in ("start", "stop", "step")]
+            return {kind.__name__: ends}
+        if isinstance(value, np.generic):
+            return {"scalar": self._put(np.asarray(value), where)}
+        if kind in (np.ndarray, np.memmap):
+            texts = value.tolist() if value.dtype == object and value.ndim == 1 else [None]
+            if all(type(text) is str for text in texts):  # names of columns in scikit-learn
+                return {"text": texts}
+            return {"array": self._put(value, where)}
+        if kind is Profile:
+            return {"profile": [value.name, None if value.reach == math.inf else value.reach]}
+        if kind is FrozenEstimator:
+            return {"frozen": inner(value.estimator, ".estimator")}
+        if kind in _NAME_OF:
+            return {"estimator": self._estimator(value, inner, where)}
+        raise TypeError(_why_not(value, where))
+
+    def _put(self, array: Array, where: str) -> str:
+        if array.dtype.kind not in ARRAY_KINDS or not array.dtype.itemsize:
+            raise TypeError(
+                f"{where} is an array of type {array.dtype}; a model file takes numbers, truth "
+                "values and text. Convert it, and fit again."
+            )
+        name = self._names.setdefault(id(array), f"a{len(self.arrays)}")
+        self.arrays[name] = array
+        return name
+
+    def _estimator(
+        self, model: Any, inner: Callable[[Any, str], Any], where: str
+    ) -> dict[str, Any]:
+        parameters = model.get_params(deep=False)
+        for name in ("progress", "random_state"):
+            value = parameters.get(name)
+            if not (value is None or isinstance(value, int | np.integer)):
+                raise TypeError(
+                    f"{where}.{name} is a {type(value).__name__}, which a model file cannot hold. "
+                    f"Predictions do not need it: call {where}.set_params({name}=None) first."
+                )
+        output = vars(model).get(_OUTPUT, {}).get("transform")
+        return {
+            "class": _NAME_OF[type(model)],
+            "parameters": {k: inner(v, f".{k}") for k, v in parameters.items()},
+            "fitted": inner(taken(model), "") if _is_fitted(model) else None,
+            "requests": inner(_requests(model), ".get_metadata_routing()"),
+            **({"output": output} if output is not None else {}),
+        }
+
+
+def _is_fitted(model: BaseEstimator) -> bool:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _request_methods(cls: type) -> list[str]:
+    """Methods whose metadata can be asked for: those with a ``set_..._request``."""
+    found = (name for name in dir(cls) if name.startswith("set_") and name.endswith("_request"))
+    return [name.removeprefix("set_").removesuffix("_request") for name in found]
+
+
+def _requests(model: BaseEstimator) -> dict[str, dict[str, Any]]:
+    """Return what ``set_fit_request`` and the like have said, by method."""
+    if _REQUESTS not in vars(model):
+        return {}
+    routing = get_routing_for_object(model)
+    return {name: dict(getattr(routing, name).requests) for name in _request_methods(type(model))}
+
+
+def _why_not(value: Any, where: str) -> str:
+    if callable(value):
+        return (
+            f"{where} is a function or class ({value!r}); a model file holds data only. Use a "
+            "kernel or metric that has a name, or give its values ('precomputed'), and fit again."
+        )
+    return (
+        f"{where} is a {type(value).__name__}, which a model file does not take. Use a number, "
+        "text, list, tuple, dict or NumPy array, and fit again."
+    )
+
+
+class Decoder:
+    """JSON to values; makes nothing but what is named here and the estimators of `parts`.
+
+    Parameters
+    ----------
+    arrays : dict
+        The arrays by name.
+    writer : str
+        Who wrote the file, for messages.
+    """
+
+    def __init__(self, arrays: dict[str, Array], writer: str) -> None:
+        self.unused = set(arrays)
+        self._arrays = arrays
+        self._writer = writer
+
+    def decode(self, node: Any) -> Any:
+        """Rebuild a value from its JSON."""
+        if node is None or isinstance(node, bool | int | float | str):
+            return node
+        if isinstance(node, list):
+            return [self.decode(item) for item in node]
+        if not isinstance(node, dict) or len(node) != 1:
+            raise Refused("its header holds something that is no value")
+        match node:
+            case {"float": "nan" | "inf" | "-inf" as text}:
+                return float(text)
+            case {"tuple": list(items)}:
+                return tuple(self.decode(item) for item in items)
+            case {"dict": dict(items)}:
+                return {name: self.decode(item) for name, item in items.items()}
+            case {"slice": [_, _, _] as ends}:
+                return slice(*self.decode(ends))
+            case {"range": [int(), int(), int()] as ends}:
+                return range(*ends)
+            case {"text": list(texts)} if all(isinstance(text, str) for text in texts):
+                return np.array([*texts, None], dtype=object)[:-1].copy()
+            case {"array": str(name)}:
+                return self._array(name)
+            case {"scalar": str(name)}:
+                array = self._array(name)
+                if array.ndim:
+                    raise Refused(f"its member {name!r} should be a single value")
+                return array[()]
+            case {"profile": [str(name), None | int() | float() as reach]}:
+                return Profile(name, reach)  # type: ignore[arg-type]  # which it checks
+            case {"frozen": {"estimator": dict(parts)}}:
+                return FrozenEstimator(self._estimator(parts))
+            case {"estimator": dict(parts)}:
+                return self._estimator(parts)
+        raise Refused(
+            f"its header (of {self._writer}) holds a {next(iter(node))!r} that this version of "
+            "linkshift does not know"
+        )
+
+    def _array(self, name: str) -> Array:
+        if name not in self._arrays:
+            raise Refused(f"its member {name!r} is missing")
+        self.unused.discard(name)
+        return self._arrays[name]
+
+    def _estimator(self, parts: dict[str, Any]) -> BaseEstimator:
+        match parts:
+            case {"class": str(name), "parameters": dict(items), "fitted": fitted, "requests": _}:
+                pass
+            case _:
+                raise Refused("its header does not tell class, parameters and fitted attributes")
+        if name not in ESTIMATORS:
+            raise Refused(
+                f"it holds a {name!r} (of {self._writer}), and models are {', '.join(ESTIMATORS)}"
+            )
+        cls = ESTIMATORS[name]
+        unknown = sorted(items.keys() - cls._get_param_names())
+        if unknown:
+            raise Refused(
+                f"{name} of {self._writer} had a parameter {unknown[0]!r}, which that of linkshift "
+                f"{linkshift.__version__} has not"
+            )
+        model = cls(**{key: self.decode(item) for key, item in items.items()})
+        model._validate_params()
+        if fitted is not None:
+            restore(model, self.decode(fitted))
+        self._request(model, self.decode(parts["requests"]))
+        if "output" in parts:
+            if parts["output"] not in _CONTAINERS:
+                raise Refused("its header tells an output that scikit-learn does not know")
+            model.set_output(transform=parts["output"])
+        return model
+
+    def _request(self, model: Any, requests: Any) -> None:
+        methods = _request_methods(type(model))
+        if not isinstance(requests, dict) or requests.keys() - methods:
+            raise Refused("its header tells metadata requests of unknown methods")
+        with sklearn.config_context(enable_metadata_routing=True):
+            for method in methods:
+                if requests.get(method):
+                    getattr(model, f"set_{method}_request")(**requests[method])
