@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -34,18 +32,14 @@ from linkshift.estimators._common import (
 from linkshift.links import Links
 from linkshift.metric_learning import SCML
 from linkshift.metrics import link_satisfaction
-from linkshift.modes import basin_labels, merge_ends
 from linkshift.profiles import Profile, ProfileName, get_profile
-from linkshift.shift import anisotropic
+from linkshift.shift.anisotropic import build_composed, composed_bandwidth
 from linkshift.shift.density import build_density
-from linkshift.shift.engine import ascend
+from linkshift.shift.landscape import Landscape
 from linkshift.spaces.kernel import Kernel, kernel_space, spread_dimension
 from linkshift.spaces.metric import matrix_root
 
 __all__ = ["MetricMeanShift"]
-
-
-_MODES = 64  # at a time, when modes are taken back to the columns of X
 
 
 class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
@@ -267,7 +261,7 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         given = joined_links(links, partial_labels, data.shape[0])
         metric = self._check_metric(links is not None or partial_labels is not None)
-        for name in ("sigma_", "cluster_centers_", "_space", "_density", "_tilted"):
+        for name in ("sigma_", "cluster_centers_", "_space"):
             self.__dict__.pop(name, None)  # those of an earlier fit
         points = self._embed(data)
         if isinstance(metric, SCML) and not _is_fitted(metric):
@@ -277,7 +271,9 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
         self._fit_X, self.links_ = data, given
         self._from_labels = links is None and partial_labels is not None
         if self.kernel is None:
-            self.cluster_centers_ = self._centers(points).astype(data.dtype)
+            self.cluster_centers_ = self._landscape.to_columns(self._modes.centers, points).astype(
+                data.dtype
+            )
         self.labels_ = self._labels
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.link_report_ = link_satisfaction(self.labels_, given)
@@ -391,28 +387,23 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
         k = neighbours_at_hand(self.n_neighbors, points.shape[0], stacklevel=4)
         weights = self._weights(points)
         self._root = None if weights is not None else self._find_root(points.shape[1])
-        if self._root is not None:
-            flat = self._measured(points)
-            self.bandwidth_ = spread_bandwidth(flat, k)
-            self.dimension_ = self._dimension(flat)
-            self._density = build_density(flat, self.bandwidth_, profile, dimension=self.dimension_)
-            ascent = ascend(self._density, flat, **self._options())
-            radius = self.merge_radius * float(np.median(self.bandwidth_))
-            self._modes: Any = merge_ends(ascent.ends, ascent.total, radius)
-            self._labels = basin_labels(ascent.ends, self._modes)
-            n_iter, arrived = ascent.n_iter, ascent.converged
+        if weights is None:
+            measured = self._measured(points)
+            self.bandwidth_ = spread_bandwidth(measured, k)
+            self.dimension_ = self._dimension(measured)
+            self._landscape: Landscape = build_density(
+                measured, self.bandwidth_, profile, dimension=self.dimension_
+            )
         else:
             assert isinstance(self.metric_, SCML)
-            assert weights is not None
             bases = self.metric_.bases_
-            threads = n_threads(self.n_jobs)
-            h = anisotropic.composed_bandwidth(
-                points, bases, weights, k, ridge=self.ridge, n_threads=threads
+            h = composed_bandwidth(
+                points, bases, weights, k, ridge=self.ridge, n_threads=n_threads(self.n_jobs)
             )
             self.bandwidth_ = lift_coincident(h, float(h.max()))
             mean_root = np.sqrt(weights.mean(axis=0))[:, None] * bases
             self.dimension_ = self._dimension(points @ mean_root.T)
-            self._tilted = anisotropic.build_composed(
+            self._landscape = build_composed(
                 points,
                 bases,
                 weights,
@@ -421,20 +412,19 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
                 dimension=self.dimension_,
                 ridge=self.ridge,
             )
-            climbed = anisotropic.climb(
-                self._tilted, self._tilted.to_span(points), **self._options()
-            )
-            self._modes = anisotropic.merge(
-                self._tilted,
-                climbed.ends,
-                climbed.log_density,
-                self.merge_radius,
-                n_threads=threads,
-            )
-            self._labels = self._modes.labels
-            n_iter, arrived = climbed.n_iter, climbed.converged
-        self.n_iter_ = int(n_iter)
-        tell_of_late_points(arrived, self.max_iter, stacklevel=4)
+        ascent = self._landscape.climb(
+            self._starts(points), **self._options(), progress=self.progress
+        )
+        threads = n_threads(self.n_jobs)
+        self._modes = self._landscape.merge(ascent, self.merge_radius, n_threads=threads)
+        self._labels = self._landscape.label(ascent.ends, self._modes, n_threads=threads)
+        self.n_iter_ = ascent.n_iter
+        tell_of_late_points(ascent.converged, self.max_iter, stacklevel=4)
+
+    def _starts(self, points: Array) -> Array:
+        """Rows as they are climbed from."""
+        measured = points if self._root is None else self._measured(points)
+        return self._landscape.to_starts(measured)
 
     def _measured(self, points: Array) -> Array:
         """L x; one column of noughts for a metric that measures nothing."""
@@ -455,22 +445,7 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
             "max_iter": self.max_iter,
             "tol": self.tol,
             "n_threads": n_threads(self.n_jobs),
-            "progress": self.progress,
         }
-
-    def _centers(self, points: Array) -> Array:
-        """Modes in the columns of X: for a global metric, the weighted mean of rows at the mode."""
-        if self._root is None:
-            return anisotropic.full_positions(self._tilted, self._modes.centers)
-        profile, measured = get_profile(self.profile), self._measured(points)
-        log_factor = -(self.dimension_ + 2.0) * np.log(self.bandwidth_)
-        centers = np.empty((self._modes.centers.shape[0], points.shape[1]))
-        for first in range(0, centers.shape[0], _MODES):
-            part = slice(first, first + _MODES)
-            far = cdist(self._modes.centers[part], measured, "sqeuclidean")
-            log_weight = log_factor + profile.log_weight(far / self.bandwidth_**2)
-            centers[part] = softmax(log_weight, axis=1) @ points
-        return centers
 
     def predict(self, X: ArrayLike) -> Array:
         """Cluster of each row: that of the mode that it climbs to.
@@ -491,15 +466,9 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
         return predict_new(data, self._fit_X, self.labels_, self._predict)
 
     def _predict(self, data: Array) -> Array:
-        points = self._coordinates(data)
-        options = {**self._options(), "progress": None}
-        if self._root is not None:
-            ends = ascend(self._density, self._measured(points), **options).ends
-            return basin_labels(ends, self._modes)
-        ends = anisotropic.climb(self._tilted, self._tilted.to_span(points), **options).ends
-        return anisotropic.label_ends(
-            self._tilted, ends, self._modes, n_threads=options["n_threads"]
-        )
+        starts = self._starts(self._coordinates(data))
+        ends = self._landscape.climb(starts, **self._options()).ends
+        return self._landscape.label(ends, self._modes, n_threads=n_threads(self.n_jobs))
 
     def _coordinates(self, data: Array) -> Array:
         """Rows in the coordinates in which was learned and shifted."""
@@ -510,16 +479,9 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
 
     def _evidence(self, row: int) -> Evidence:
         """Tell what explains a row: its way under the metric, and fresh fits."""
-        points = self._coordinates(self._fit_X)
-        if self._root is not None:
-            points = self._measured(points)
-            options = {**self._options(), "progress": None}
-            ascent = ascend(self._density, points[[row]], keep_paths=True, **options)
-            assert ascent.paths is not None
-            path = ascent.paths[0]
-        else:
-            points = self._tilted.to_span(points)
-            path = self._tilted_path(points[[row]])
+        points = self._starts(self._coordinates(self._fit_X))
+        ascent = self._landscape.climb(points[[row]], keep_paths=True, **self._options())
+        assert ascent.paths is not None
         notes = []
         if self._from_labels:
             notes.append(
@@ -532,21 +494,11 @@ class MetricMeanShift(Explains, ClusterMixin, BaseEstimator):
             points,
             None if self._from_labels else self._fresh_fit(self._fit_X),
             space="metric",
-            path=path,
+            path=ascent.paths[0],
             mode=self._modes.centers[self.labels_[row]],
             others="" if self._from_labels else "on the metric as a whole",
             notes=tuple(notes),
         )
-
-    def _tilted_path(self, start: Array) -> Array:
-        """Positions of a climb under local metrics, step by step."""
-        options = {**self._options(), "progress": None, "max_iter": 1}
-        path, arrived = [start], False
-        while not arrived and len(path) <= self.max_iter:
-            step = anisotropic.climb(self._tilted, path[-1], **options)
-            arrived = bool(step.converged[0])
-            path.append(step.ends)
-        return np.concatenate(path)
 
 
 def _is_fitted(metric: SCML) -> bool:
