@@ -12,9 +12,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import image as image
     from linkshift import metrics as metrics
     from linkshift import model_files as model_files
-    from linkshift import plot as plot
     from linkshift import profiles as profiles
-    from linkshift import report as report
     from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
     from linkshift.clustering import cluster as cluster
     from linkshift.estimators.constrained_mean_shift import (
@@ -33,6 +31,8 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.links import Conflicts as Conflicts
     from linkshift.links import Links as Links
     from linkshift.metric_learning import SCML as SCML
+    from linkshift.pictures import page as report  # noqa: F401
+    from linkshift.pictures import plot as plot
     from linkshift.refinement import refine as refine
 
 __version__ = "0.1.0.dev0"
@@ -60,10 +60,10 @@ _PUBLIC = {
     "image": "image",
     "metrics": "metrics",
     "model_files": "model_files",
-    "plot": "plot",
+    "plot": "pictures.plot",
     "profiles": "profiles",
     "refine": "refinement:refine",
-    "report": "report",
+    "report": "pictures.page",
 }
 
 __all__ = list(_PUBLIC)

@@ -81,7 +81,7 @@ def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]
 
 
 def _page(request: Request, problem: Problem, result: Result, console: Console) -> str:
-    from linkshift.report import Report, render
+    from linkshift.pictures.page import Report, render
 
     shown, modes = _drawn(request, problem, result)
     path, level = None, None
