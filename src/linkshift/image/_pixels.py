@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,7 +15,7 @@ from numpy.typing import ArrayLike
 from linkshift._core.arrays import Array
 from linkshift.image._filter_loops import WHOLE_LANES
 
-__all__ = ["ColourSpace", "Pixels", "read_pixels"]
+__all__ = ["ColourSpace", "Pixels", "check_count", "needs_skimage", "read_pixels"]
 
 ColourSpace = Literal["given", "lab"]
 
@@ -188,10 +191,24 @@ def _white(dtype: np.dtype[Any]) -> float:
 
 
 def _skimage_color() -> Any:
-    try:
+    with needs_skimage('colour_space="lab" needs'):
         from skimage import color
-    except ImportError as error:
-        raise ImportError(
-            'colour_space="lab" needs scikit-image: pip install "linkshift[image]"'
-        ) from error
     return color
+
+
+@contextmanager
+def needs_skimage(what: str) -> Iterator[None]:
+    """Around an import: say who needs scikit-image, and how to get it."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f'{what} scikit-image: pip install "linkshift[image]"') from error
+
+
+def check_count(name: str, value: object) -> int:
+    """Refuse what is not a whole number above zero."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, not {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name}={value} must be at least 1.")
+    return int(value)

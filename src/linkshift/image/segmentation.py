@@ -13,13 +13,12 @@ from sklearn.utils import check_random_state
 
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.labels import first_come
-from linkshift.image._pixels import Pixels
+from linkshift.image._pixels import Pixels, check_count
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
 from linkshift.image.filtering import ImageModes, mean_shift_modes
 from linkshift.image.kmeans import (
     KMEANS_FEATURES,
     Seed,
-    check_count,
     fit_kmeans,
     kmeans_elbow,
 )
