@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift import __version__, _files
+from linkshift import __version__
+from linkshift._core import files
 from linkshift.cli._console import InputError
 
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
@@ -66,7 +67,7 @@ def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Itera
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, and tell in words what goes wrong with it."""
     try:
-        with _files.replacing(path) as temporary:
+        with files.replacing(path) as temporary:
             yield temporary
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
