@@ -68,13 +68,14 @@ _PUBLIC = {
 
 __all__ = list(_PUBLIC)
 
+if not TYPE_CHECKING:  # there, a name that is not in the list above is an error
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'linkshift' has no attribute {name!r}")
-    module, _, attribute = _PUBLIC[name].partition(":")
-    found = import_module(f"linkshift.{module}")
-    return getattr(found, attribute) if attribute else found
+    def __getattr__(name: str) -> Any:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module 'linkshift' has no attribute {name!r}")
+        module, _, attribute = _PUBLIC[name].partition(":")
+        found = import_module(f"linkshift.{module}")
+        return getattr(found, attribute) if attribute else found
 
 
 def __dir__() -> list[str]:
