@@ -262,7 +262,7 @@ def test_a_wide_gap_is_admitted():
     assert loose.cost - exact.cost <= loose.gap / (1 - loose.gap) * excess
 
 
-def test_gap_nought_finds_small_savings_beside_large_prices():
+def test_gap_zero_finds_small_savings_beside_large_prices():
     # Unavoidable prices of 12.8 million, and costs of 0 to 2: once 4 too much were paid here.
     costs, bounds, links = draw(
         1529119306, 5, 3, 9, [0.01, 0.3, 0.6, 0.9, 0.9999, 1.0, 1.0], whole_costs=True, infinite=0.2

@@ -40,7 +40,7 @@ class Pixels:
     lowest, highest : float
         Least and greatest value of the filtered channels.
     offset, scale : float
-        Nought and one for whole numbers, which float32 holds exactly; for floats the middle of
+        Zero and one for whole numbers, which float32 holds exactly; for floats the middle of
         the values and a power of two near the range bandwidth, or their span if that is less.
     """
 
@@ -58,7 +58,7 @@ class Pixels:
         return self.image.shape[0], self.image.shape[1]
 
     def planes(self, dtype: type[np.number[Any]]) -> Array:
-        """Put filtered values into padded planes: 3, or 2 if grey, of which the last is nought."""
+        """Put filtered values into padded planes: 3, or 2 if grey, of which the last is zero."""
         h, w = self.size
         found = np.zeros((3 if self.n_colours == 3 else 2, h, w + WHOLE_LANES - 1), dtype=dtype)
         for begin in range(0, h, _ROWS):

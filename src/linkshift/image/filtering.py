@@ -70,7 +70,7 @@ def mean_shift_filter(
               \frac{\sum_i g(p - p_i, c - c_i) \, (p_i, c_i)}{\sum_i g(p - p_i, c - c_i)}.
 
     For the flat kernel g is 1 where :math:`|x - x_i| \le h_s`, :math:`|y - y_i| \le h_s` and
-    :math:`\|c - c_i\| \le h_r`, and nought elsewhere; for the Gaussian it is
+    :math:`\|c - c_i\| \le h_r`, and zero elsewhere; for the Gaussian it is
     :math:`\exp(-\|p - p_i\|^2 / 2 h_s^2 - \|c - c_i\|^2 / 2 h_r^2)` in the same region with
     ``truncate`` times its bandwidths. No pixel and no step is left out.
 

@@ -182,7 +182,7 @@ def merge_similar(graph: RegionGraph, bandwidth: float) -> tuple[RegionGraph, ND
     ----------
     graph : RegionGraph
     bandwidth : float
-        In the units of the features; nought merges equal regions only.
+        In the units of the features; zero merges equal regions only.
 
     Returns
     -------

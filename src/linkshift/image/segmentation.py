@@ -93,7 +93,7 @@ def segment(
         Of mean shift, in units of L*a*b*; None takes 6.5, and 2.5 with ``scribbles``, which choose
         among finer regions.
     merge_bandwidth : float, default=None
-        Of mean shift: distance up to which neighbouring regions merge; None takes 10, nought
+        Of mean shift: distance up to which neighbouring regions merge; None takes 10, zero
         merges equal ones only.
     n_segments : int, default=None
         Of k-means: the number of clusters. None takes what :func:`kmeans_elbow` suggests.
