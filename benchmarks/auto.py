@@ -40,7 +40,7 @@ from linkshift import (
     datasets,
     refine,
 )
-from linkshift.clustering import cluster
+from linkshift.methods import cluster
 from linkshift.metrics import link_satisfaction, n_clusters
 from linkshift.path import BandwidthPath
 

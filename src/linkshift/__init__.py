@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from linkshift import bandwidth, baselines, datasets, metrics, plot, profiles
-    from linkshift.clustering import cluster
     from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
     from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
     from linkshift.estimators.kernel_mean_shift import KernelMeanShift
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from linkshift.estimators.metric_mean_shift import MetricMeanShift
     from linkshift.estimators.refined_clustering import RefinedClustering
     from linkshift.links import Closure, ConflictError, Conflicts, Links
+    from linkshift.methods import cluster
     from linkshift.metric_learning import SCML
     from linkshift.refinement import refine
 
@@ -37,7 +37,7 @@ _ROOMS = {
     "bandwidth": "linkshift",
     "bandwidth_path": "linkshift.path",
     "baselines": "linkshift",
-    "cluster": "linkshift.clustering",
+    "cluster": "linkshift.methods",
     "datasets": "linkshift",
     "image": "linkshift",
     "metrics": "linkshift",

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array, first_of_equal_rows
 from linkshift._core.labels import first_come
+from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.estimators._common import joined_links, refuse_links_as_y
 from linkshift.groups.alternation import (
@@ -331,9 +332,14 @@ class GroupFeatureClustering(ClusterMixin, BaseEstimator):
         except ConflictError:
             raise
         except ValueError as error:
-            raise ValueError(
-                f"{error} (n_clusters={self.n_clusters}, size_bounds={self.size_bounds_}); take "
-                "wider size_bounds or another n_clusters, or drop links."
+            bounds = self.size_bounds_
+            sizes = "" if bounds is None else f" of {bounds[0]} to {bounds[1]} samples"
+            raise Refusal(
+                f"{error}, and there are to be {self.n_clusters} clusters{sizes}.",
+                "Take wider size_bounds or another n_clusters, or drop links.",
+                command="Take another --clusters, or remove links.",
+                parameter="size_bounds",
+                value=self.size_bounds,
             ) from error
         return labels, random
 
