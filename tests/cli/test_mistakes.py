@@ -239,7 +239,7 @@ def test_neighbours(refused, data):
     assert "Invalid value for '--n-neighbors'" in refused("cluster", data, "--n-neighbors", "0")
     assert "only 59 others" in refused("cluster", data, "--n-neighbors", "60")
     message = refused("cluster", data, "--n-neighbors", "3", "--bandwidth", "1")
-    assert "give one of them" in message
+    assert "Give --bandwidth or --n-neighbors." in message
 
 
 def test_threads(refused, data):

@@ -375,7 +375,7 @@ def test_the_number_of_clusters(refused, views, data):
     message = refused("cluster", data, "--clusters", "3", "--method", "mean-shift")
     assert "A number of clusters has no meaning with the method mean-shift" in message
     assert "--view NAME=COLUMNS" in refused("cluster", data, "--clusters", "3")
-    assert "leave it out, or use --method groups" in message
+    assert "Leave --clusters out, or use --method groups." in message
     message = refused("cluster", views, "--method", "groups", "--clusters", 61, *VIEWS)
     assert "61 clusters are asked for, of 60 rows. Take a smaller --clusters." in message
     assert "--clusters" in refused("cluster", views, "--method", "groups", "--clusters", 0, *VIEWS)
