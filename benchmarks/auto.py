@@ -41,7 +41,7 @@ from linkshift import (
     refine,
 )
 from linkshift.bandwidth.path import BandwidthPath
-from linkshift.clustering import cluster
+from linkshift.methods import cluster
 from linkshift.metrics import link_satisfaction, n_clusters
 
 TITLE = (

@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import model_files as model_files
     from linkshift import profiles as profiles
     from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
-    from linkshift.clustering import cluster as cluster
     from linkshift.estimators.constrained_mean_shift import (
         ConstrainedMeanShift as ConstrainedMeanShift,
     )
@@ -30,6 +29,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.links import ConflictError as ConflictError
     from linkshift.links import Conflicts as Conflicts
     from linkshift.links import Links as Links
+    from linkshift.methods import cluster as cluster
     from linkshift.metric_learning import SCML as SCML
     from linkshift.pictures import page as report  # noqa: F401
     from linkshift.pictures import plot as plot
@@ -55,7 +55,7 @@ _PUBLIC = {
     "bandwidth": "bandwidth",
     "bandwidth_path": "bandwidth.path:bandwidth_path",
     "baselines": "baselines",
-    "cluster": "clustering:cluster",
+    "cluster": "methods:cluster",
     "datasets": "datasets",
     "image": "image",
     "metrics": "metrics",

@@ -7,7 +7,6 @@ from sklearn.mixture import GaussianMixture
 from tests.helpers import linked_moons
 
 from linkshift import Links, MeanShift, PathMeanShift, RefinedClustering, refine
-from linkshift.clustering import told
 from linkshift.datasets import make_moons
 
 
@@ -109,7 +108,7 @@ def test_a_clusterer_without_labels(moons):
     before = GaussianMixture(3, random_state=0).fit_predict(X)
     np.testing.assert_array_equal(model.labels_before_, before)
     assert model.explain(0).label == model.labels_[0]
-    assert "3 clusters before" in told(model)
+    assert len(set(model.labels_before_.tolist())) == 3
 
 
 def test_new_rows_are_counted_in_blocks(moons, monkeypatch):
