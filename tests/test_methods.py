@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from linkshift.clustering import METHODS, choose
 from tests.helpers import linked_moons
 
 import linkshift
@@ -19,12 +20,7 @@ from linkshift import (
     MetricMeanShift,
     RefinedClustering,
 )
-<<<<<<< HEAD:tests/test_clustering.py
-from linkshift.clustering import METHODS, choose, told
-=======
-from linkshift.datasets import make_moons
 from linkshift.methods import METHODS, choose
->>>>>>> cli:tests/test_methods.py
 
 MUST = Links(must=[(0, 1)])
 CANNOT = Links(cannot=[(0, i) for i in range(20, 30)])

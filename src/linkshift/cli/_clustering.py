@@ -19,6 +19,7 @@ from linkshift.cli._link_files import named_conflict
 from linkshift.cli._methods import AUTO, check_neighbours
 from linkshift.cli._problem import Problem, Source, count_conflicts, read_problem
 from linkshift.cli._scale import Scaling
+from linkshift.links import Links
 from linkshift.methods import METHODS, Choice, Clustering, check_params
 
 

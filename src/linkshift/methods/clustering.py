@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
+from linkshift.links import Links
 from linkshift.methods.table import (
     METHODS,
     Given,
