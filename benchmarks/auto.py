@@ -40,9 +40,9 @@ from linkshift import (
     datasets,
     refine,
 )
-from linkshift.clustering import cluster
-from linkshift.metrics import link_satisfaction, n_clusters
 from linkshift.bandwidth.path import BandwidthPath
+from linkshift.methods import cluster
+from linkshift.metrics import link_satisfaction, n_clusters
 
 TITLE = (
     "methods by what is given; columns standardised, one thread; ranks from 1, the best; a method "

@@ -48,7 +48,7 @@ def test_names_are_unique():
 
 def test_type_checkers_see_the_same_names():
     tree = ast.parse(Path(linkshift.__file__).read_text())
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {
         alias.asname: f"{part.module}.{alias.name}" for part in block.body for alias in part.names
     }

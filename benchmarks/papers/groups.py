@@ -30,7 +30,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks import harness
 from benchmarks.harness import Cell, Options, Row, interleave, run_parts
 from linkshift import GroupFeatureClustering, Links, datasets
-from linkshift.groups.consensus import co_association, spectral_labels
+from linkshift.groups.consensus import membership
+from linkshift.groups.spectral import spectral_clusters
 from linkshift.groups.views import kernel_bank
 from linkshift.metrics import clustering_accuracy
 
@@ -282,12 +283,13 @@ def _compare(part: str, name: str, draws: Sequence[Draw]) -> Iterator[Row]:
 
 def _ensemble(partitions: Sequence[Array], n_clusters: int, seed: int) -> Array:
     """Spectral clustering of how often samples are together, over the views."""
-    return spectral_labels(np.stack(partitions), n_clusters, random_state=seed)
+    return spectral_clusters(membership(partitions), n_clusters, random_state=seed)[0]
 
 
 def _evidence_accumulation(partitions: Sequence[Array], n_clusters: int) -> Array:
     """Average linkage of how often samples are together, over the views."""
-    apart = 1.0 - co_association(np.stack(partitions))
+    member = membership(partitions)
+    apart = 1.0 - member @ member.T
     model = AgglomerativeClustering(n_clusters, metric="precomputed", linkage="average")
     labels: Array = model.fit_predict(apart)
     return labels

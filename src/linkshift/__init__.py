@@ -12,11 +12,8 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import image as image
     from linkshift import metrics as metrics
     from linkshift import model_files as model_files
-    from linkshift import plot as plot
     from linkshift import profiles as profiles
-    from linkshift import report as report
     from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
-    from linkshift.clustering import cluster as cluster
     from linkshift.estimators.constrained_mean_shift import (
         ConstrainedMeanShift as ConstrainedMeanShift,
     )
@@ -32,7 +29,10 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.links import ConflictError as ConflictError
     from linkshift.links import Conflicts as Conflicts
     from linkshift.links import Links as Links
+    from linkshift.methods import cluster as cluster
     from linkshift.metric_learning import SCML as SCML
+    from linkshift.pictures import page as report  # noqa: F401
+    from linkshift.pictures import plot as plot
     from linkshift.refinement import refine as refine
 
 __version__ = "0.1.0.dev0"
@@ -55,26 +55,27 @@ _PUBLIC = {
     "bandwidth": "bandwidth",
     "bandwidth_path": "bandwidth.path:bandwidth_path",
     "baselines": "baselines",
-    "cluster": "clustering:cluster",
+    "cluster": "methods:cluster",
     "datasets": "datasets",
     "image": "image",
     "metrics": "metrics",
     "model_files": "model_files",
-    "plot": "plot",
+    "plot": "pictures.plot",
     "profiles": "profiles",
     "refine": "refinement:refine",
-    "report": "report",
+    "report": "pictures.page",
 }
 
 __all__ = list(_PUBLIC)
 
+if not TYPE_CHECKING:  # there, a name that is not in the list above is an error
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'linkshift' has no attribute {name!r}")
-    module, _, attribute = _PUBLIC[name].partition(":")
-    found = import_module(f"linkshift.{module}")
-    return getattr(found, attribute) if attribute else found
+    def __getattr__(name: str) -> Any:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module 'linkshift' has no attribute {name!r}")
+        module, _, attribute = _PUBLIC[name].partition(":")
+        found = import_module(f"linkshift.{module}")
+        return getattr(found, attribute) if attribute else found
 
 
 def __dir__() -> list[str]:

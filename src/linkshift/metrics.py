@@ -190,7 +190,7 @@ def labelled_score(y_true: ArrayLike, clusters: ArrayLike, labelled: ArrayLike) 
     >>> labelled_score([0, 0, 0, 1, 1, 1], [3, 3, 3, 4, 4, 3], [1, 0, 0, 1, 0, 0]).error
     0.25
     """
-    from sklearn.metrics import adjusted_rand_score  # the rest of this file does without
+    from sklearn.metrics import adjusted_rand_score
 
     true, found = _labels(y_true, "y_true"), _labels(clusters, "clusters")
     known = _labels(labelled, "labelled").astype(bool)
@@ -335,11 +335,10 @@ def _labels(labels: ArrayLike, name: str) -> NDArray[np.generic]:
 
 def _contingency(true: NDArray[np.generic], pred: NDArray[np.generic]) -> NDArray[np.int64]:
     """Points of each class (row) in each cluster (column)."""
-    classes, row = np.unique(true, return_inverse=True)
-    clusters, column = np.unique(pred, return_inverse=True)
-    shape = (len(classes), len(clusters))
-    flat = np.bincount(row * shape[1] + column, minlength=shape[0] * shape[1])
-    return flat.reshape(shape)
+    from sklearn.metrics.cluster import contingency_matrix
+
+    counts: NDArray[np.int64] = contingency_matrix(true, pred)
+    return counts
 
 
 def _share(kept: int, asked: int) -> float:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linkshift.cli._methods import METHODS
+from linkshift.methods import METHODS
 
 FEW_MUST = [(0, 1, "must"), (20, 21, "must")]
 FEW_CANNOT = [(0, 20, "cannot"), (1, 45, "cannot")]
@@ -216,8 +216,8 @@ def test_views_of_a_table(run, data):
 
 
 def test_views_need_a_number_of_clusters(refused, views, data):
-    assert "give --clusters K" in refused("cluster", views)
-    assert "give --clusters K" in refused("cluster", data, "--view", "a=x", "--view", "b=y")
+    assert "Give --clusters K" in refused("cluster", views)
+    assert "Give --clusters K" in refused("cluster", data, "--view", "a=x", "--view", "b=y")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,8 @@ def test_views_need_a_number_of_clusters(refused, views, data):
 )
 def test_options_that_views_have_no_use_for(refused, views, option, value):
     told = refused("cluster", views, "--clusters", 3, f"--{option}", value)
-    assert f"--{option} has no meaning with --method groups" in told
+    assert "no meaning with the method groups" in told
+    assert f"Leave --{option} out" in told
 
 
 def test_one_matrix_is_no_view(run, here, groups):

@@ -2,13 +2,16 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from linkshift import Links, MeanShift, clustering, refine
+import linkshift
+from linkshift import Links, MeanShift, refine
 from linkshift.cli import _cluster_output
+from linkshift.methods import METHODS
 
 
 def table(text):
@@ -82,12 +85,12 @@ def test_too_few_steps_get_a_warning_that_can_be_followed(run, data):
 def test_threads_are_passed_on(run, data, monkeypatch):
     seen = []
 
-    def spy(method, links, **params):
-        seen.append(params)
-        return build(method, links, **params)
+    def spy(X, links, **options):
+        seen.append(options)
+        return cluster(X, links, **options)
 
-    build = clustering.build
-    monkeypatch.setattr(clustering, "build", spy)
+    cluster = linkshift.cluster
+    monkeypatch.setattr(linkshift, "cluster", spy, raising=False)
     run("cluster", data, "--threads", 3, "--seed", 7)
     assert seen[0]["n_jobs"] == 3
     assert seen[0]["random_state"] == 7
@@ -266,7 +269,8 @@ def test_noise_is_counted_apart(run, data, monkeypatch):
     def noisy(*_, **__):
         return MeanShift(bandwidth=0.1, cluster_all=False)
 
-    monkeypatch.setattr(clustering, "build", noisy)
+    row = replace(METHODS["mean-shift"], make=noisy)
+    monkeypatch.setitem(METHODS, "mean-shift", row)
     result = run("cluster", data, "--json")
     out = json.loads(result.stdout)
     noise = out["labels"].count(-1)

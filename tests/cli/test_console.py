@@ -7,13 +7,12 @@ import warnings
 import pytest
 import typer
 
+from linkshift._core.text import counted, listed
 from linkshift.cli._console import (
     Console,
     InputError,
-    counted,
     exit_codes,
     hint,
-    listed,
     shown_rows,
 )
 

@@ -81,9 +81,9 @@ def test_a_bug_leaves_with_1_and_its_trace(here, data):
     code = (
         "import sys\n"
         "from linkshift.cli import _clustering, main\n"
-        "_clustering._cluster = None\n"
+        "_clustering.Scaling = None\n"
         f"sys.argv = ['linkshift', 'cluster', {data!r}]\nmain()"
     )
     done = call(start=("-c", code), cwd=here)
     assert done.returncode == 1
-    assert "TypeError" in done.stderr
+    assert "AttributeError" in done.stderr

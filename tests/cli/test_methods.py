@@ -1,22 +1,15 @@
 """What may be asked of the methods: nothing is given that would be ignored."""
 
-from dataclasses import fields
 from typing import get_args
 
 import pytest
 
+from linkshift._core.messages import Refusal
 from linkshift.cli._console import InputError
-from linkshift.cli._methods import (
-    KERNELS,
-    METHODS,
-    Options,
-    bandwidth_option,
-    check_links,
-    check_options,
-    uses,
-)
-from linkshift.clustering import MethodName
+from linkshift.cli._methods import KERNELS, bandwidth_option
 from linkshift.links import Links
+from linkshift.methods import METHODS, MethodName, check_params
+from linkshift.methods.table import Given
 from linkshift.profiles import ProfileName
 
 
@@ -34,50 +27,59 @@ VALUES = {
     "n_neighbors": 3,
     "space": "input",
     "max_iter": 5,
-    "clusters": 2,
-    "view": ("all=*",),
+    "n_clusters": 2,
+    "views": ("all=*",),
 }
+OPTIONS = {"n_clusters": "--clusters", "views": "--view"}
 
 
-def test_all_options_are_tried():
-    assert set(VALUES) == {field.name for field in fields(Options)}
+def test_all_parameters_are_tried():
+    used = {name for method in METHODS.values() for name in method.uses}
+    assert set(VALUES) == used | {"max_iter"}
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 @pytest.mark.parametrize("name", VALUES)
-def test_an_option_without_effect_is_refused(method, name):
-    """And the remedy leads to a method that takes it."""
-    given = {name: VALUES[name]} | ({"clusters": 2} if method.takes_views else {})
-    if name in uses(method):
-        check_options(method.name, Options(**given))
+def test_a_parameter_without_effect_is_refusal_of(method, name):
+    """And the remedies lead to a method that takes it."""
+    given = {name: VALUES[name]} | ({"n_clusters": 2} if method.takes_views else {})
+    if name in method.uses or name == "max_iter":
+        check_params(method.name, given)
         return
-    with pytest.raises(InputError, match=f"--{name.replace('_', '-')} has no meaning") as refusal:
-        check_options(method.name, Options(**given))
-    takers = str(refusal.value).partition("or use --method ")[2].rstrip(".").split(" or ")
-    assert takers == [other.name for other in METHODS.values() if name in uses(other)]
+    with pytest.raises(Refusal, match=f"no meaning with the method {method.name}") as caught:
+        check_params(method.name, given)
+    refusal = caught.value
+    assert refusal.parameter == name
+    assert refusal.value == VALUES[name]
+    takers = [other.name for other in METHODS.values() if name in other.uses]
     assert takers
+    option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    assert refusal.remedies["command"] == (
+        f"Leave {option} out, or use --method {' or '.join(takers)}."
+    )
+    assert refusal.remedies["python"].endswith(f"use method={' or '.join(map(repr, takers))}.")
 
 
-def test_auto_takes_any_option():
+def test_auto_takes_any_parameter():
     for name, value in VALUES.items():
-        check_options("auto", Options(**{name: value}))
+        check_params("auto", {name: value})
+
+
+def refusal_of(method, links=None, **params):
+    """Refuse parameters or links; gives the refusal."""
+    try:
+        check_params(method, params)
+        METHODS[method].check_given(Given(params, Links() if links is None else links, 60))
+    except Refusal as refusal:
+        return refusal
+    pytest.fail("nothing was refused")
 
 
 def test_a_number_of_clusters_is_asked_for_where_it_is_used():
-    with pytest.raises(InputError, match="give --clusters K"):
-        check_options("groups", Options())
-
-
-def test_options_become_parameters_of_the_library():
-    assert Options(**VALUES).params() == {
-        "bandwidth": 1.0,
-        "kernel": "flat",
-        "n_neighbors": 3,
-        "space": "input",
-        "max_iter": 5,
-        "n_clusters": 2,
-    }
-    assert Options().params() == {}
+    refusal = refusal_of("groups")
+    assert refusal.parameter == "n_clusters"
+    assert refusal.remedies == {"python": "Give n_clusters.", "command": "Give --clusters K."}
+    assert refusal_of("groups", n_clusters=61).parameter == "n_clusters"
 
 
 @pytest.mark.parametrize("text", ["nan", "0", "-1", "inf", "wide", ""])
@@ -92,40 +94,57 @@ def test_bandwidths_that_are_taken():
     assert bandwidth_option(None) is None
 
 
+@pytest.mark.parametrize("method", ["auto", "mean-shift"])
 @pytest.mark.parametrize("other", [{"bandwidth": 1.0}, {"kernel": "flat"}])
-def test_a_kernels_space_has_no_bandwidth(other):
-    check_options("mean-shift", Options(space="kernel", n_neighbors=5))
-    with pytest.raises(InputError, match="--space kernel"):
-        check_options("mean-shift", Options(space="kernel", **other))
+def test_a_kernels_space_has_no_bandwidth(method, other):
+    check_params(method, {"space": "kernel", "n_neighbors": 5})
+    refusal = refusal_of(method, space="kernel", **other)
+    assert refusal.parameter == "space"
+    assert "--space kernel" in refusal.text("command")
+
+
+@pytest.mark.parametrize("method", ["auto", "mean-shift"])
+def test_one_thing_says_how_far_the_kernel_sees(method):
+    refusal = refusal_of(method, bandwidth=1.0, n_neighbors=3)
+    assert refusal.remedies["command"] == "Give --bandwidth or --n-neighbors."
+    assert refusal.remedies["python"] == "Give bandwidth or n_neighbors."
 
 
 def test_bandwidth_by_links():
     links = Links(must=[(0, 1)])
-    check_options("mean-shift", Options(bandwidth="links"))
-    check_links("mean-shift", Options(bandwidth="links"), links)
-    with pytest.raises(InputError, match="there are none"):
-        check_links("mean-shift", Options(bandwidth="links"), None)
-    with pytest.raises(InputError, match="--method mean-shift"):
-        check_options("cms", Options(bandwidth="links"))
+    check_params("mean-shift", {"bandwidth": "links"})
+    METHODS["mean-shift"].check_given(Given({"bandwidth": "links"}, links, 60))
+    assert "there are none" in refusal_of("mean-shift", bandwidth="links").problem
+    assert "--method mean-shift" in refusal_of("cms", links, bandwidth="links").text("command")
 
 
 def test_cms_asks_for_cannot_links():
     for links in (None, Links(must=[(0, 20)])):
-        with pytest.raises(InputError, match="cannot-links"):
-            check_links("cms", Options(), links)
+        refusal = refusal_of("cms", links)
+        assert "cannot-links" in refusal.problem
+        assert refusal.parameter == "links"
+    METHODS["cms"].check_given(Given({"bandwidth": 0.2}, Links(must=[(0, 20)]), 60))
 
 
 def test_kernel_refuses_what_a_projection_cannot_use():
-    with pytest.raises(InputError, match="--method skms"):
-        check_links("kernel", Options(), Links(cannot=[(0, 40)]))
-    unsure = Links(must=[(0, 20)], must_confidence=0.5)
-    with pytest.raises(InputError, match="confidence below 1"):
-        check_links("kernel", Options(), unsure)
+    assert "--method skms" in refusal_of("kernel", Links(cannot=[(0, 40)])).text("command")
+    unsure = refusal_of("kernel", Links(must=[(0, 20)], must_confidence=0.5))
+    assert "confidence below 1" in unsure.problem
 
 
-def test_metric_asks_for_links():
-    with pytest.raises(InputError, match="--labels-column"):
-        check_links("metric", Options(), None)
+@pytest.mark.parametrize(
+    ("links", "which"),
+    [
+        (Links(), "none"),
+        (Links(must=[(0, 1)]), "no cannot-links"),
+        (Links(cannot=[(0, 1)]), "no must-links"),
+    ],
+)
+def test_metric_asks_for_links(links, which):
+    refusal = refusal_of("metric", links)
+    assert refusal.problem.endswith(f"there are {which}.")
+    assert "--labels-column" in refusal.remedies["command"]
+    assert "partial_labels" in refusal.remedies["python"]
 
 
 @pytest.mark.parametrize("name", ["cms", "skms", "metric"])

@@ -236,10 +236,10 @@ def test_bandwidth_must_be_a_number(refused, data):
 
 
 def test_neighbours(refused, data):
-    assert "at least 1" in refused("cluster", data, "--n-neighbors", "0")
+    assert "Invalid value for '--n-neighbors'" in refused("cluster", data, "--n-neighbors", "0")
     assert "only 59 others" in refused("cluster", data, "--n-neighbors", "60")
     message = refused("cluster", data, "--n-neighbors", "3", "--bandwidth", "1")
-    assert "give one of them" in message
+    assert "Give --bandwidth or --n-neighbors." in message
 
 
 def test_threads(refused, data):

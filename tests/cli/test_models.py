@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 import linkshift
-from linkshift import Links, MeanShift, clustering, model_files, plot
+from linkshift import Links, MeanShift, model_files, plot
 from linkshift.cli import _console, _models
 from linkshift.cli._app import app
 
@@ -478,7 +478,7 @@ def test_interrupted_while_clustering(run, data, here, monkeypatch):
 
     for name in ("o.csv", "m.npz", "r.html"):
         Path(name).write_bytes(OLD)
-    monkeypatch.setattr(clustering, "fit", interrupted)
+    monkeypatch.setattr(MeanShift, "fit", interrupted)
     args = ("-o", "o.csv", "--save", "m.npz", "--report", "r.html")
     result = run("cluster", data, *args, code=130)
     assert result.stdout == ""

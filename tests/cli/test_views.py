@@ -371,20 +371,20 @@ def test_links_can_be_checked_against_views(run, here, arrays, links):
 
 
 def test_the_number_of_clusters(refused, views, data):
-    assert "give --clusters K" in refused("cluster", views, "--method", "groups", *VIEWS)
+    assert "Give --clusters K" in refused("cluster", views, "--method", "groups", *VIEWS)
     message = refused("cluster", data, "--clusters", "3", "--method", "mean-shift")
-    assert "--clusters has no meaning with --method mean-shift" in message
+    assert "A number of clusters has no meaning with the method mean-shift" in message
     assert "--view NAME=COLUMNS" in refused("cluster", data, "--clusters", "3")
-    assert "leave it out, or use --method groups" in message
+    assert "Leave --clusters out, or use --method groups." in message
     message = refused("cluster", views, "--method", "groups", "--clusters", 61, *VIEWS)
-    assert "--clusters is 61, but there are only 60 rows; take fewer." in message
+    assert "61 clusters are asked for, of 60 rows. Take a smaller --clusters." in message
     assert "--clusters" in refused("cluster", views, "--method", "groups", "--clusters", 0, *VIEWS)
 
 
 @pytest.mark.parametrize("method", ["mean-shift", "cms", "kernel", "skms", "metric"])
 def test_views_are_for_groups(refused, here, arrays, views, method):
     message = refused("cluster", views, "--method", method, "--view", "a=*")
-    assert f"--view has no meaning with --method {method}" in message
+    assert f"Views have no meaning with the method {method}. Leave --view out" in message
     assert "or use --method groups" in message
     np.savez("t.npz", shape=arrays[0], colour=arrays[1])
     message = refused("cluster", "t.npz", "--method", method)
@@ -396,7 +396,7 @@ def test_views_are_for_groups(refused, here, arrays, views, method):
 )
 def test_what_groups_would_ignore(refused, views, option, value):
     message = refused("cluster", views, *GROUPS, *VIEWS, option, value)
-    assert f"{option} has no meaning with --method groups; leave it out" in message
+    assert f"no meaning with the method groups. Leave {option} out" in message
 
 
 def test_views_of_a_table(refused, views):
@@ -415,7 +415,7 @@ def test_links_that_no_clusters_of_such_sizes_can_keep(refused, views, links):
     chain = links(*(f"{i},{i + 1},must" for i in range(30)))
     message = refused("cluster", views, *GROUPS, *VIEWS, "--links", chain)
     assert "31 samples are must-linked to each other" in message
-    assert "With --clusters 3, clusters have 16 to 24 rows; take another number" in message
+    assert "3 clusters of 16 to 24 samples. Take another --clusters" in message
     assert "size_bounds" not in message
 
 

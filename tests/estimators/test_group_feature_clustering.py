@@ -244,7 +244,7 @@ def test_predict_compares_all_views():
         model.predict({"view1": b[::-1], "view0": a[::-1]}), model.labels_[::-1]
     )
     mixed = {"view0": a, "view1": np.roll(b, 5, axis=0)}  # no sample is known in both
-    columns = model._bank.transform(mixed, samples=model.classifiers_.samples)
+    columns = model._state.transform(mixed, samples=model.classifiers_.samples)
     expected = model.classifiers_.scores(columns).argmax(axis=1)
     np.testing.assert_array_equal(model.predict(mixed), expected)
 

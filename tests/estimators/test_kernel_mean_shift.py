@@ -487,8 +487,10 @@ def test_auto_landmarks_come_with_many_rows(monkeypatch):
     monkeypatch.setattr("linkshift.estimators.kernel_mean_shift._EXACT_ROWS", 100)
     monkeypatch.setattr("linkshift.estimators.kernel_mean_shift._AUTO_LANDMARKS", 40)
     few, many = LINES[:100], LINES
-    assert KernelMeanShift(sigma=0.5).fit(few)._space.landmarks.shape[0] == 100
-    assert KernelMeanShift(sigma=0.5, random_state=0).fit(many)._space.landmarks.shape[0] == 40
+    assert KernelMeanShift(sigma=0.5).fit(few)._state.space.landmarks.shape[0] == 100
+    assert (
+        KernelMeanShift(sigma=0.5, random_state=0).fit(many)._state.space.landmarks.shape[0] == 40
+    )
     assert KernelMeanShift(sigma=0.5, n_landmarks=None).fit(many)._space.exact
 
 

@@ -6,8 +6,7 @@ from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.mixture import GaussianMixture
 from tests.helpers import linked_moons
 
-from linkshift import Links, MeanShift, RefinedClustering, refine
-from linkshift.clustering import told
+from linkshift import Links, MeanShift, PathMeanShift, RefinedClustering, refine
 from linkshift.datasets import make_moons
 
 
@@ -65,8 +64,8 @@ def test_noise_stays_noise(moons):
 
 def test_links_choose_the_bandwidth_and_settle(moons):
     X, _, links = moons
-    model = RefinedClustering(MeanShift(bandwidth="links", kernel="gaussian")).fit(X, links=links)
-    inner = MeanShift(bandwidth="links", kernel="gaussian").fit(X, links=links)
+    model = RefinedClustering(PathMeanShift(kernel="gaussian")).fit(X, links=links)
+    inner = PathMeanShift(kernel="gaussian").fit(X, links=links)
     assert model.estimator_.bandwidth_ == inner.bandwidth_
     np.testing.assert_array_equal(model.labels_, refine(X, inner.labels_, links))
 
@@ -82,7 +81,7 @@ def test_what_is_no_clusterer_is_refused(moons):
 
 @pytest.mark.parametrize(
     "clusterer",
-    [KMeans(5, random_state=0), MeanShift(), MeanShift(bandwidth="links", kernel="gaussian")],
+    [KMeans(5, random_state=0), MeanShift(), PathMeanShift(kernel="gaussian")],
 )
 def test_what_if_is_what_a_new_fit_says(clusterer):
     X, y = make_moons(60, random_state=3)
@@ -109,7 +108,7 @@ def test_a_clusterer_without_labels(moons):
     before = GaussianMixture(3, random_state=0).fit_predict(X)
     np.testing.assert_array_equal(model.labels_before_, before)
     assert model.explain(0).label == model.labels_[0]
-    assert "3 clusters before" in told(model)
+    assert len(set(model.labels_before_.tolist())) == 3
 
 
 def test_new_rows_are_counted_in_blocks(moons, monkeypatch):
@@ -117,5 +116,5 @@ def test_new_rows_are_counted_in_blocks(moons, monkeypatch):
     model = RefinedClustering().fit(X, links=links)
     new = X + 0.01
     whole = model.predict(new)
-    monkeypatch.setattr("linkshift.refinement._MOST_VOTES", 20)
+    monkeypatch.setattr("linkshift.refinement.neighbours._MOST_VOTES", 20)
     np.testing.assert_array_equal(model.predict(new), whole)

@@ -23,6 +23,7 @@ from linkshift import (
     Links,
     MeanShift,
     MetricMeanShift,
+    PathMeanShift,
     RefinedClustering,
     model_files,
     plot,
@@ -64,7 +65,7 @@ def same_case(case, row, now, then):
 
 def literal_shares(model, row):
     """Largest share along the path of each cannot-link, and where, by loops."""
-    links, points = model.links_, model._fit_points
+    links, points = model.links_, model._state.points
     certain = links.must[links.must_confidence == 1.0].tolist()
     options = {
         "profile": constrained_twin.literal_kernel(model.kernel, model.truncation),
@@ -85,7 +86,7 @@ def literal_shares(model, row):
                 **options,
             )
             for h, (centres, group) in zip(
-                model.bandwidth_, model._runs["all"].history[:-1], strict=False
+                model.bandwidth_, model._state.runs["all"].history[:-1], strict=False
             )
         ]
         found[tuple(link)] = (max(shares), shares)
@@ -311,11 +312,11 @@ def test_without_a_link_metric_mean_shift_is_fitted_again():
 
 def test_without_a_link_another_bandwidth_is_chosen():
     data, links = X[:20], Links.sample(y[:20], 4, random_state=2)
-    model = MeanShift(bandwidth="links", n_jobs=1).fit(data, links=links)
+    model = PathMeanShift(n_jobs=1).fit(data, links=links)
     explanation = check_counterfactuals(model, data, 0, max_counterfactuals=9)
     assert len(explanation.counterfactuals) == len(links)
     assert any("bandwidth is then" in case.note for case in explanation.counterfactuals)
-    last = MeanShift(bandwidth="links").fit(X, links=Links(cannot=[(0, 1)])).explain(0)
+    last = PathMeanShift().fit(X, links=Links(cannot=[(0, 1)])).explain(0)
     assert [case.outcome for case in last.counterfactuals] == ["unfit"]
 
 
@@ -387,7 +388,7 @@ def test_the_path_of_constrained_mean_shift(dtype, blurring):
         np.testing.assert_array_equal(explanation.path[-1], model.shifted_[row])
         np.testing.assert_array_equal(explanation.mode, model.shifted_[row])
         assert explanation.path.dtype == dtype
-        nearest = nearest_in(model._fit_points, model._scaled(explanation.path))
+        nearest = nearest_in(model._state.points, model._state.scaled(explanation.path))
         collapsed = [r for i, r in enumerate(nearest) if not i or r != nearest[i - 1]]
         assert list(explanation.path_rows) == collapsed
         assert explanation.mode_row == nearest[-1]
@@ -423,7 +424,7 @@ def test_the_path_of_mean_shift(options):
 
 
 def test_a_path_along_growing_bandwidths_ends_at_the_mode():
-    model = MeanShift(bandwidth="links", kernel="gaussian").fit(X, links=LINKS)
+    model = PathMeanShift(kernel="gaussian").fit(X, links=LINKS)
     for row in (0, 11, 59):
         explanation = model.explain(row, max_counterfactuals=0)
         np.testing.assert_array_equal(explanation.path[0], X[row])

@@ -11,14 +11,12 @@ from linkshift import Links
 from linkshift.groups import consensus as module
 from linkshift.groups.assignment import assign
 from linkshift.groups.consensus import (
-    _membership,
-    co_association,
+    _mean_association,
     consensus,
     loss_weights,
-    mean_association,
-    spectral_labels,
+    membership,
 )
-from linkshift.groups.spectral import _left_singular
+from linkshift.groups.spectral import _left_singular, spectral_clusters
 
 some_partitions = arrays(
     np.int64, st.tuples(st.integers(1, 6), st.integers(2, 12)), elements=st.integers(0, 3)
@@ -34,6 +32,19 @@ def noisy(y, n_partitions=10, wrong=0.2, seed=0):
         labels = np.where(rng.rand(y.size) < wrong, rng.randint(n_clusters, size=y.size), y)
         out.append(rng.permutation(n_clusters)[labels])
     return np.array(out)
+
+
+def co_association(partitions, weights=None):
+    member = membership(partitions, weights)
+    return member @ member.T
+
+
+def mean_association(partitions, labels, n_clusters, weights=None):
+    return _mean_association(membership(partitions, weights), labels, n_clusters)
+
+
+def spectral_labels(partitions, n_clusters, random_state):
+    return spectral_clusters(membership(partitions), n_clusters, random_state=random_state)[0]
 
 
 @given(some_partitions)
@@ -65,7 +76,7 @@ def test_singular_vectors_span_what_eigenvectors_of_the_matrix_do(n_partitions):
     A = co_association(partitions)
     degree = A.sum(axis=1)
     _, vectors = np.linalg.eigh(A / np.sqrt(np.outer(degree, degree)))
-    H = _membership(partitions, np.full(n_partitions, 1 / n_partitions))
+    H = membership(partitions)
     left = _left_singular(H / np.sqrt(H @ H.sum(axis=0))[:, None], 4)
     expected = vectors[:, -4:] @ vectors[:, -4:].T
     np.testing.assert_allclose(left @ left.T, expected, atol=1e-8)

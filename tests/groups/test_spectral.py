@@ -24,7 +24,7 @@ def test_left_singular_vectors_are_those_of_the_decomposition(seed, n, width, k)
     matrix = np.random.RandomState(seed).normal(size=(n, width))
     found = _left_singular(matrix, k)
     expected = np.linalg.svd(matrix, full_matrices=False)[0][:, :k]
-    # Where k > rank the wide case fills up with vectors of nought, which span nothing new.
+    # Where k > rank the wide case fills up with vectors of zero, which span nothing new.
     np.testing.assert_allclose(
         expected @ expected.T @ found[:, -expected.shape[1] :],
         found[:, -expected.shape[1] :],

@@ -106,7 +106,7 @@ def test_with_the_median_units_do_not_matter(seed, scale, metric):
     np.testing.assert_allclose(one.values, other.values, rtol=1e-4, atol=1e-6)
 
 
-def test_median_by_hand_and_where_it_is_nought():
+def test_median_by_hand_and_where_it_is_zero():
     # Distances 1, 3, 2: squares 1, 9, 4.
     assert kernel_bank([np.array([[0.0], [1.0], [3.0]])]).gammas[0] == pytest.approx(0.25)
     most = np.array([[0.0]] * 8 + [[2.0]])
@@ -124,7 +124,7 @@ def test_equal_rows_have_kernel_one_far_from_the_origin():
     np.testing.assert_array_equal(np.diag(bank.values[0][:10, 10:]), 1.0)
 
 
-def test_cosine_of_a_row_of_noughts():
+def test_cosine_of_a_row_of_zeros():
     X = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 0.0], [0.0, 5.0]])
     bank = kernel_bank([X], metric="cosine", gamma=1.0)
     expected = np.exp(-np.array([0.0, 0.0, 1.0, 1.0]))
@@ -194,7 +194,7 @@ TILTED[0, 1] += 1.0
         ({"u": A}, {"metric": "precomputed"}, "'u': .*square.*for features take another metric"),
         ({"u": TILTED}, {"metric": "precomputed"}, r"'u': .*not symmetric; take \(A \+ A.T\)"),
         ({"u": -SQUARE}, {"metric": "precomputed"}, "'u': negative values .* metric='kernel'"),
-        ({"u": np.exp(-SQUARE)}, {"metric": "precomputed"}, "'u': .*nought from themselves"),
+        ({"u": np.exp(-SQUARE)}, {"metric": "precomputed"}, "'u': .*zero from themselves"),
         ({"u": A}, {"metric": "kernel"}, "'u': .*square"),
         ({"u": TILTED}, {"metric": "kernel"}, "'u': .*not symmetric"),
         ({"u": 1e31 * SQUARE}, {"metric": "kernel"}, "'u': .*float32; divide"),

@@ -76,7 +76,7 @@ def test_planes_of_whole_numbers_are_the_numbers(dtype):
     assert not planes[:, :, 5:].any()
 
 
-def test_grey_has_a_second_plane_of_noughts():
+def test_grey_has_a_second_plane_of_zeros():
     planes = read_pixels(np.full((3, 4), 7, dtype=np.uint8), "given", 3.0).planes(np.float32)
     assert planes.shape == (2, 3, 4 + WHOLE_LANES - 1)
     assert (planes[0, :, :4] == 7).all()

@@ -15,8 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from linkshift import Links
 from linkshift.links import ConflictError
-from linkshift.metric_learning import SCML
-from linkshift.metric_learning import scml as module
+from linkshift.metric_learning import SCML, measuring
 from linkshift.metric_learning.triplets import link_triplets
 
 KINDS = ["global", "local"]
@@ -102,7 +101,7 @@ def test_global_distances_are_those_after_transform():
 
 def test_chunks_do_not_show(fitted, monkeypatch):
     whole, score = fitted.distances(NEW, X), fitted.score(NEW, NEW_Y)
-    monkeypatch.setattr(module, "_CHUNK", 200)
+    monkeypatch.setattr(measuring, "_CHUNK", 200)
     np.testing.assert_allclose(fitted.distances(NEW, X), whole, atol=1e-9)
     assert fitted.score(NEW, NEW_Y) == score
 

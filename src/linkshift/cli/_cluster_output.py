@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from linkshift._core.text import counted, listed
 from linkshift.cli import _tables, _write
 from linkshift.cli._console import Console, shown_sizes
-from linkshift.cli._methods import METHODS, uses
 from linkshift.cli._problem import Problem
 from linkshift.cli._scale import Scaling
+from linkshift.methods import METHODS
 
 if TYPE_CHECKING:
     from linkshift.cli._clustering import Request, Result
@@ -25,19 +25,19 @@ _PATH_ROWS = 5_000  # a bandwidth path of so many rows takes seconds; of more, m
 def write_files(request: Request, problem: Problem, result: Result, console: Console) -> None:
     """Write what was asked for."""
     if request.output is not None:
-        _tables.write_labels(request.output, result.labels, problem.ids)
+        _tables.write_labels(request.output, result.found.labels, problem.ids)
     if request.save is not None:
         from linkshift.cli._models import write_model
 
-        write_model(request.save, result.model, _about(request, problem, result))
+        write_model(request.save, result.found.model, _about(request, problem, result))
     views = None if problem.views is None else tuple(problem.views)
-    importances = getattr(result.model, "view_importances_", None)
+    importances = getattr(result.found.model, "view_importances_", None)
     if request.plot is not None:
         shown, modes = _drawn(request, problem, result)
         _write.write_picture(
             request.plot,
             shown,
-            result.labels,
+            result.found.labels,
             links=problem.links,
             modes=modes,
             title=request.source.data.name,
@@ -58,7 +58,7 @@ def _drawn(
     X, centres = problem.X, result.centres
     if X.shape[1] <= 2:
         return X, centres
-    by_itself = result.method == "cms" and request.scale == "none"
+    by_itself = METHODS[result.found.method].scales and request.scale == "none"
     scaling = Scaling.of(X, "minmax") if by_itself else result.scaling
     return scaling.apply(X), None if centres is None else scaling.apply(centres)
 
@@ -69,8 +69,8 @@ def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]
     views = problem.views
     return {
         "data": request.source.data.name,
-        "method": result.method,
-        "why": result.why,
+        "method": result.found.method,
+        "why": result.found.why,
         "columns": list(problem.names),
         "views": None if views is None else {name: list(c) for name, c in views.items()},
         "id_column": request.source.id_column,
@@ -81,7 +81,7 @@ def _about(request: Request, problem: Problem, result: Result) -> dict[str, Any]
 
 
 def _page(request: Request, problem: Problem, result: Result, console: Console) -> str:
-    from linkshift.report import Report, render
+    from linkshift.pictures.page import Report, render
 
     shown, modes = _drawn(request, problem, result)
     path, level = None, None
@@ -92,7 +92,7 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
             f"The report leaves out the bandwidth path of more than {_PATH_ROWS:,} rows; "
             "linkshift bandwidths makes it."
         )
-    inner = getattr(result.model, "estimator_", result.model)
+    inner = getattr(result.found.model, "estimator_", result.found.model)
     params = {
         name: getattr(value, "name", value)
         for name, value in inner.get_params(deep=False).items()
@@ -102,21 +102,21 @@ def _page(request: Request, problem: Problem, result: Result, console: Console) 
     return render(
         Report(
             X=shown,
-            labels=result.labels,
+            labels=result.found.labels,
             title=request.source.data.name,
             links=problem.links,
             ids=problem.ids,
             names=problem.names,
-            method=result.method,
-            why=result.why,
-            done=result.done,
+            method=result.found.method,
+            why=result.found.why,
+            done=result.found.done,
             parameters={"scale": request.scale, **params},
             path=path,
             level=level,
             modes=modes,
-            view_importances=getattr(result.model, "view_importances_", None),
+            view_importances=getattr(result.found.model, "view_importances_", None),
             view_names=views,
-            seconds=round(result.seconds, 2),
+            seconds=round(result.found.seconds, 2),
             seed=request.seed,
             versions=_write.versions(),
             command=command(request),
@@ -131,8 +131,8 @@ def _path(
     """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
     from linkshift.bandwidth.path import bandwidth_path
 
-    inner = getattr(result.model, "estimator_", result.model)
-    plain = type(inner).__name__ == "MeanShift"
+    inner = getattr(result.found.model, "estimator_", result.found.model)
+    plain = result.found.method == "mean-shift" and result.found.bandwidth is not None
     kernel: Any = inner.kernel if plain else "gaussian"
     with console.warnings(), console.progress("Bandwidth path") as progress:
         path = bandwidth_path(
@@ -142,10 +142,10 @@ def _path(
             n_jobs=request.threads,
             progress=progress,
         )
-    if not plain or np.ndim(result.bandwidth):
+    if not plain or np.ndim(result.found.bandwidth):
         return path, None
     logs = np.log(path.bandwidths)
-    apart = np.abs(logs - np.log(float(result.bandwidth)))
+    apart = np.abs(logs - np.log(float(result.found.bandwidth)))
     level = int(np.argmin(apart))
     is_there = apart[level] <= np.diff(logs).max(initial=0.0)
     return path, level if is_there else None
@@ -158,13 +158,13 @@ def command(request: Request) -> list[str]:
         *request.source.options(),
         ("scale", None if request.scale == "none" else request.scale),
         ("method", request.method),
-        ("bandwidth", options.bandwidth),
-        ("kernel", options.kernel),
-        ("n-neighbors", options.n_neighbors),
-        ("space", options.space),
-        ("clusters", options.clusters),
-        *(("view", view) for view in options.view or ()),
-        ("max-iter", options.max_iter),
+        ("bandwidth", options["bandwidth"]),
+        ("kernel", options["kernel"]),
+        ("n-neighbors", options["n_neighbors"]),
+        ("space", options["space"]),
+        ("clusters", options["n_clusters"]),
+        *(("view", view) for view in request.views or ()),
+        ("max-iter", options["max_iter"]),
         ("seed", request.seed),
         ("output", request.output),
         ("plot", request.plot),
@@ -178,42 +178,40 @@ def print_data(request: Request, problem: Problem, result: Result) -> None:
     if request.json:
         _write.print_json(_report(request, problem, result))
     elif request.output is None:
-        _write.print_text(_tables.labels_text(result.labels, problem.ids))
+        _write.print_text(_tables.labels_text(result.found.labels, problem.ids))
 
 
 def _report(request: Request, problem: Problem, result: Result) -> dict[str, Any]:
     from linkshift.cli._models import plain_ids
 
-    h = result.bandwidth
-    if result.method == "cms":
-        h = None if request.options.bandwidth is None else float(h[0])
+    h = result.found.bandwidth
     report = {
         "n_samples": len(problem.X),
         "n_clusters": len(result.sizes),
         "n_noise": result.n_noise,
         "sizes": result.sizes,
-        "method": result.method,
-        "why": result.why,
-        "done": result.done,
+        "method": result.found.method,
+        "why": result.found.why,
+        "done": result.found.done,
         "columns": list(problem.names),
         "scale": request.scale,
         "bandwidth": h.tolist() if isinstance(h, np.ndarray) else h,
         "seed": request.seed,
-        "seconds": round(result.seconds, 6),
+        "seconds": round(result.found.seconds, 6),
         "versions": _write.versions(),
-        "links": _links_report(result),
+        "links": _links_report(problem, result),
         "views": _views_report(problem, result),
-        "labels": result.labels.tolist(),
+        "labels": result.found.labels.tolist(),
     }
     if problem.ids is not None:
         report["ids"] = plain_ids(problem.ids)
     return report
 
 
-def _links_report(result: Result) -> dict[str, Any] | None:
-    report = result.link_report
-    if report is None:
+def _links_report(problem: Problem, result: Result) -> dict[str, Any] | None:
+    if problem.links is None:
         return None
+    report = result.found.link_report
     return {
         "n_must": report.n_must,
         "n_cannot": report.n_cannot,
@@ -232,7 +230,7 @@ def _views_report(problem: Problem, result: Result) -> dict[str, Any] | None:
     return {
         "names": list(problem.views),
         "columns": [list(columns) for columns in problem.views.values()],
-        "importances": result.model.view_importances_.tolist(),
+        "importances": result.found.model.view_importances_.tolist(),
     }
 
 
@@ -242,9 +240,11 @@ def summarise(request: Request, problem: Problem, result: Result, console: Conso
     told = shown_sizes(result.sizes, "cluster")
     console.say(f"{told}{noise}.{_advice(request, result)}")
     if problem.views is not None:
-        _tell_views(tuple(problem.views), result.model.view_importances_, result.sizes, console)
-    if result.link_report is not None:
-        links = result.link_report
+        _tell_views(
+            tuple(problem.views), result.found.model.view_importances_, result.sizes, console
+        )
+    if problem.links is not None:
+        links = result.found.link_report
         console.say(
             f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
             f"{links.cannot_kept:,} of {links.n_cannot:,} cannot.{_link_advice(result)}"
@@ -252,7 +252,7 @@ def summarise(request: Request, problem: Problem, result: Result, console: Conso
     targets = (request.output, request.plot, request.report, request.save)
     written = [str(path) for path in targets if path is not None]
     where = f" Written: {listed(written)}." if written else ""
-    console.say(f"Time: {result.seconds:.2f} s.{where}")
+    console.say(f"Time: {result.found.seconds:.2f} s.{where}")
 
 
 def _tell_views(
@@ -270,16 +270,16 @@ def _tell_views(
 
 def _link_advice(result: Result) -> str:
     """Say which method keeps links that this one has weighed and broken."""
-    report = result.link_report
-    broken = report is not None and report.cannot_kept < report.n_cannot
-    if broken and result.method == "mean-shift" and not result.n_conflicts:
+    report = result.found.link_report
+    broken = report.cannot_kept < report.n_cannot
+    if broken and METHODS[result.found.method].conflicts == "weighed" and not result.n_conflicts:
         return " It weighs links against neighbours; --method cms keeps all that are certain."
     return ""
 
 
 def _advice(request: Request, result: Result) -> str:
     """Say what to turn when the result is of no use."""
-    taken, by_neighbours = uses(METHODS[result.method]), request.options.n_neighbors is not None
+    taken, by_neighbours = METHODS[result.found.method].uses, "n_neighbors" in request.params
     knob = "--bandwidth" if "bandwidth" in taken and not by_neighbours else "--n-neighbors"
     sizes = result.sizes
     if not taken & {"bandwidth", "n_neighbors"}:

@@ -8,13 +8,15 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linkshift._core.arrays import Progress
-from linkshift._core.messages import Advice
+from linkshift._core.messages import Advice, Refusal
 from linkshift._core.text import counted
+
+if TYPE_CHECKING:
+    from linkshift._core.arrays import Progress
 
 
 class InputError(Exception):
@@ -26,9 +28,9 @@ def exit_codes() -> Iterator[None]:
     """Leave with 2 after bad input and 130 after Ctrl-C; anything unexpected shows its trace."""
     try:
         yield
-    except InputError as error:
+    except (InputError, Refusal) as error:
         typer.secho("Error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
-        typer.echo(str(error), err=True)
+        typer.echo(_text(error), err=True)
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("Interrupted. No file was left half-written.", err=True)
@@ -87,13 +89,32 @@ class Console:
             rich.TextColumn("time left"),
             rich.TimeRemainingColumn(),
         )
-        with rich.Progress(*columns, console=_stderr(), transient=True) as bar:
-            task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        bar = rich.Progress(*columns, console=_stderr(), transient=True)
+        task = bar.add_task(title, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.start()  # not before: lines that are said first would tear it
+            bar.update(task, completed=done, total=total)
+
+        try:
+            yield update
+        finally:
+            if bar.live.is_started:
+                bar.stop()
 
 
-def _text(message: Warning | str) -> str:
-    return message.text("command") if isinstance(message, Advice) else str(message)
+def _text(message: Exception | str) -> str:
+    """Give a message in the words of the command."""
+    return message.text("command") if isinstance(message, Advice | Refusal) else str(message)
+
+
+@contextmanager
+def passed_on(where: str = "") -> Iterator[None]:
+    """Pass on the library's refusals, which are written for people."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(where + _text(error)) from error
 
 
 def _stderr() -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linkshift._core.text import counted, listed
 from linkshift.cli import _link_files, _read, _views
 from linkshift.cli._console import Console, InputError
-from linkshift.estimators._common import joined_links
+from linkshift.estimators._base import closed_links
 from linkshift.links import Links
 
 
@@ -157,7 +157,7 @@ def _joined(
     """Join links from file and labels as the methods do, and say how many."""
     if file_links is None and labels is None:
         return None
-    links = joined_links(file_links, labels, n_rows, counted=True)
+    links = closed_links(file_links, labels, n_rows, counted=True).links
     sources = [str(source.links)] if file_links is not None else []
     sources += [f"the labels in {source.labels_column!r}"] if labels is not None else []
     console.say(

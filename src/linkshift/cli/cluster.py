@@ -9,8 +9,8 @@ import typer
 
 from linkshift.cli import _options as opt
 from linkshift.cli._console import exit_codes, one_of
-from linkshift.cli._methods import AUTO, METHODS, NAMES, Options, bandwidth_option
-from linkshift.clustering import SPACES
+from linkshift.cli._methods import AUTO, NAMES, bandwidth_option
+from linkshift.methods import METHODS, SPACES
 
 _METHOD_HELP = "; ".join(
     [
@@ -44,7 +44,9 @@ def cluster(
     n_neighbors: Annotated[
         int | None,
         typer.Option(
-            metavar="K", help="A bandwidth for each row: the distance to its K-th neighbour."
+            metavar="K",
+            min=1,
+            help="A bandwidth for each row: the distance to its K-th neighbour.",
         ),
     ] = None,
     space: Annotated[
@@ -123,15 +125,15 @@ def cluster(
                 source=Source(data, links, columns, id_column, labels_column, header),
                 scale=scale,
                 method=method,
-                options=Options(
-                    bandwidth=bandwidth_option(bandwidth),
-                    kernel=kernel,
-                    n_neighbors=n_neighbors,
-                    space=space,
-                    max_iter=max_iter,
-                    clusters=clusters,
-                    view=tuple(view) if view else None,
-                ),
+                options={
+                    "bandwidth": bandwidth_option(bandwidth),
+                    "kernel": kernel,
+                    "n_neighbors": n_neighbors,
+                    "space": space,
+                    "n_clusters": clusters,
+                    "max_iter": max_iter,
+                },
+                views=tuple(view) if view else None,
                 seed=seed,
                 threads=threads,
                 output=output,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from linkshift._core.arrays import Array
 from linkshift._core.labels import first_come
+from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.groups.alternation import (
@@ -330,10 +331,14 @@ class GroupFeatureClustering(LinkedClusterer):
         except ConflictError:
             raise
         except ValueError as error:
-            raise ValueError(
-                f"{error} (n_clusters={self.n_clusters}, "
-                f"size_bounds={constraints['size_bounds']}); take wider size_bounds or another "
-                "n_clusters, or drop links."
+            bounds = constraints["size_bounds"]
+            sizes = "" if bounds is None else f" of {bounds[0]} to {bounds[1]} samples"
+            raise Refusal(
+                f"{error}, and there are to be {self.n_clusters} clusters{sizes}.",
+                "Take wider size_bounds or another n_clusters, or drop links.",
+                command="Take another --clusters, or remove links.",
+                parameter="size_bounds",
+                value=self.size_bounds,
             ) from error
         return labels, random
 

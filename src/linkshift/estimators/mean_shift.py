@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
 from linkshift._core.messages import Advice, Refusal, warn
-from linkshift._core.threads import n_threads, threads
+from linkshift._core.threads import n_threads
 from linkshift.bandwidth import checked_bandwidth, default_bandwidth, neighbour_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer, refuse_used
+from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
@@ -30,7 +31,6 @@ from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend
 from linkshift.shift.landscape import Ascent
 from linkshift.shift.neighbours import nearest_neighbours
-from linkshift.shift.step import log_density
 
 __all__ = ["MeanShift"]
 
@@ -46,7 +46,7 @@ class _State:
     cell_labels: Array | None = None
 
 
-class MeanShift(Explains, LinkedClusterer):
+class MeanShift(Explains, ScoresSamples, LinkedClusterer):
     r"""Mean shift clustering.
 
     Every point climbs the density of the data until it stands on a mode,
@@ -448,25 +448,9 @@ class MeanShift(Explains, LinkedClusterer):
         allowed = np.broadcast_to(radius, centers.shape[:1])[labels]
         return np.where(distance <= allowed / unit, labels, -1)
 
-    def score_samples(self, X: ArrayLike) -> Array:
-        """Log density of each row under the kernel density that the points climb.
-
-        The density is that of the kernel's shadow (:mod:`linkshift.profiles`), normalised to
-        integrate to one; minus infinity where no point reaches.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self, "labels_")
-        data, density = self._read(X, reset=False), self._state.density
-        with threads(n_threads(self.n_jobs)) as pool:
-            return log_density(density, density.to_working(data), pool)
+    def _scored_density(self) -> Density:
+        density: Density = self._state.density
+        return density
 
     def _evidence(self, row: int) -> Evidence:
         """Tell what explains a row: its path to its mode."""

@@ -16,6 +16,7 @@ from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth.path import BandwidthPath, bandwidth_path
 from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, Refit, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merging_share
@@ -36,7 +37,7 @@ class _State:
     bandwidths: Array  # from the first level to the one that was chosen
 
 
-class PathMeanShift(Explains, LinkedClusterer):
+class PathMeanShift(Explains, ScoresSamples, LinkedClusterer):
     """Mean shift at the bandwidth that links support best.
 
     Goes along :func:`linkshift.bandwidth_path` from many clusters to one, and takes the level
@@ -188,14 +189,21 @@ class PathMeanShift(Explains, LinkedClusterer):
             others="on the choice of the bandwidth",
         )
 
+    def _density_at(self, bandwidth: float) -> Density:
+        """Build the density of another level."""
+        first = self._state.density
+        rows = first.to_input(first.points[: first.n_points])
+        weight = np.exp(first.log_weight)
+        return build_density(rows, bandwidth, first.profile, sample_weight=weight)
+
+    def _scored_density(self) -> Density:
+        return self._density_at(self.bandwidth_)
+
     def _path(self, row: int) -> Array:
         """Positions of a row as it climbs level after level."""
-        density = self._state.density
-        weight = np.exp(density.log_weight)
-        rows, path = density.to_input(density.points[: density.n_points]), self._fit_X[[row]]
+        path = self._fit_X[[row]]
         for h in self._state.bandwidths.tolist():
-            level = build_density(rows, h, density.profile, sample_weight=weight)
-            climb = ascend(level, path[-1:], keep_paths=True, **self._options())
+            climb = ascend(self._density_at(h), path[-1:], keep_paths=True, **self._options())
             path = np.concatenate([path[:-1], kept_path(climb, 0)])
         return path
 

@@ -179,7 +179,7 @@ def check_matrix(name: str, metric: Metric, matrix: Array) -> None:
     if metric == "precomputed" and float(np.abs(np.diag(matrix)).max()) > _ASYMMETRY * largest:
         refuse(
             name,
-            "samples are not at distance nought from themselves; pass kernel values with "
+            "samples are not at distance zero from themselves; pass kernel values with "
             "metric='kernel'.",
         )
 

@@ -52,7 +52,7 @@ _LANDMARKS = 1000  # most samples that a spectral partition looks at
 
 @dataclass(frozen=True, eq=False)
 class Alternation:
-    """The way from one partition to another.
+    """The path from one partition to another.
 
     Attributes
     ----------
@@ -164,7 +164,6 @@ def alternate(
     links: Links | ClosedLinks | None = None,
     base: int = 5,
     step: int = 2,
-    first: int = 0,
     max_iter: int = 20,
     n_folds: int = 10,
     n_candidates: int = 10,
@@ -188,9 +187,7 @@ def alternate(
     links : Links, default=None
         Links of confidence 1 hold in every iteration; others have a price.
     base, step : int, default=5 and 2
-        Iteration t = first, first + 1, ... has base + t step weak learners.
-    first : int, default=0
-        Number of the first iteration: later ones trust the labels more.
+        Iteration t = 0, 1, ... has base + t step weak learners: later ones trust the labels more.
     max_iter : int, default=20
         Largest number of iterations.
     n_folds, n_candidates, n_threads : int
@@ -212,8 +209,8 @@ def alternate(
     >>> X = np.repeat([[0.0], [5.0]], 20, axis=0) + np.linspace(0, 1, 40)[:, None]
     >>> start = np.arange(40) // 10 % 2
     >>> start[:3] = 1
-    >>> way = alternate(kernel_bank([X]), start, 2, size_bounds=(18, 22), random_state=0)
-    >>> way.labels
+    >>> path = alternate(kernel_bank([X]), start, 2, size_bounds=(18, 22), random_state=0)
+    >>> path.labels
     array([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0,
            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     """
@@ -221,7 +218,7 @@ def alternate(
     partitions = [np.asarray(labels).astype(np.int64)]
     losses: list[float] = []
     changed: list[float] = []
-    for t in range(first, first + max_iter):
+    for t in range(max_iter):
         scores = held_out_scores(
             bank,
             partitions[-1],

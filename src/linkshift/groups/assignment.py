@@ -180,7 +180,7 @@ def _checked_costs(costs: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(f"costs[{i}, {c}] is NaN; use infinity to forbid a cluster")
     finite = d[d != np.inf]
     if np.abs(finite).max(initial=0.0) > _LARGEST_COST:
-        raise ValueError(f"costs must lie within {_LARGEST_COST:g} of nought, or be +infinity")
+        raise ValueError(f"costs must lie within {_LARGEST_COST:g} of zero, or be +infinity")
     nowhere = np.flatnonzero(np.isinf(d).all(axis=1))
     if len(nowhere):
         raise ValueError(f"infinite costs forbid every cluster to sample {nowhere[0]}")

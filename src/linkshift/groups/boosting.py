@@ -6,11 +6,11 @@ The classifier of cluster c adds up weak learners, dyadic hypercuts (eq. 8 of [1
           h(x) = a \operatorname{sign}(k_m(x_p, x) - k_m(x_n, x) - \theta) + b,
 
 with :math:`x_p` from the cluster and :math:`x_n` from the rest: "more like this one than like
-that one, as view m sees it" (sign is -1 at nought). The loss is that of eq. 9,
+that one, as view m sees it" (sign is -1 at zero). The loss is that of eq. 9,
 
 .. math:: \sum_i \ln(1 + \exp(-\tilde y_{ic} f_c(x_i))), \qquad \tilde y_{ic} = \pm 1,
 
-so that :math:`f_c` is the log-odds of belonging to c. LogitBoost [2]_ starts from nought and, with
+so that :math:`f_c` is the log-odds of belonging to c. LogitBoost [2]_ starts from zero and, with
 :math:`p_i = 1 / (1 + e^{-f(x_i)})`, adds the h that fits the working response
 :math:`z_i = (y_i - p_i) / w_i` best in squares weighted by :math:`w_i = p_i (1 - p_i)`. Here z is
 held within 4 and w above 1e-5: a sample that looks mislabelled cannot pull hard.
@@ -43,8 +43,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +50,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from linkshift._core.arrays import Array
+from linkshift._core.threads import threads
 from linkshift.groups._boosting_loops import boost
 from linkshift.groups.views import Columns, KernelBank
 
@@ -76,7 +75,7 @@ class Classifiers:
     gain : ndarray of float
         Weighted squares of the working response that the cut took away, beyond a constant.
     start : ndarray of shape (n_clusters,)
-        Constants: nought, or the whole score of a cluster that has nothing to learn from.
+        Constants: zero, or the whole score of a cluster that has nothing to learn from.
     n_views : int
         Number of views of the bank.
     """
@@ -201,7 +200,8 @@ def held_out_scores(
         scores, _, _, _ = task.learn(n_rounds, n_candidates, seed)
         out[:, c] = scores[np.arange(n), fold]
 
-    _for_each(one, n_clusters, n_threads)
+    with threads(n_threads) as pool:  # each cluster writes to places of its own
+        pool.map(one, range(n_clusters))
     return out
 
 
@@ -258,7 +258,8 @@ def fit_classifiers(
         whole[1:, c, cuts] = dyads[cuts, dyad[cuts]].T
         real[:, c] = cut[:, 0].T
 
-    _for_each(one, n_clusters, n_threads)
+    with threads(n_threads) as pool:  # each cluster writes to places of its own
+        pool.map(one, range(n_clusters))
     view, positive, negative = whole
     threshold, a, b, gain = real
     return Classifiers(view, positive, negative, threshold, a, b, gain, start, bank.n_views)
@@ -346,16 +347,6 @@ def draw_dyads(member: Array, n_rounds: int, n_candidates: int, seed: int) -> Ar
         ],
         axis=-1,
     ).astype(np.int64)
-
-
-def _for_each(one: Callable[[int], None], n_clusters: int, n_threads: int) -> None:
-    """Call for every cluster; each writes to places of its own."""
-    if n_threads == 1:
-        for c in range(n_clusters):
-            one(c)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(one, range(n_clusters)))
 
 
 def _check(

@@ -41,101 +41,44 @@ from linkshift.groups.assignment import assign
 from linkshift.groups.spectral import spectral_clusters
 from linkshift.links import ClosedLinks, Links
 
-__all__ = ["co_association", "consensus", "loss_weights", "mean_association", "spectral_labels"]
+__all__ = ["consensus", "loss_weights", "membership"]
 
 
 _MOST_TRUST = 8.0  # highest power of the loss
 _HEARD = 0.75  # share of the partitions that must have a say
 
 
-def co_association(partitions: ArrayLike, weights: ArrayLike | None = None) -> Array:
-    """Share of the partitions in which two samples are together, shape (n, n).
+def membership(partitions: ArrayLike, weights: ArrayLike | None = None) -> Array:
+    """H: which clusters of which partitions a sample is in, without empty ones.
 
     Parameters
     ----------
     partitions : array-like of shape (T, n)
         Labels, 0, 1, ..., one row for each partition.
     weights : array-like of shape (T,), default=None
-        How much each partition counts, not negative and not all nought; None: all the same.
+        How much each partition counts, not negative and not all zero; None: all the same.
+
+    Returns
+    -------
+    ndarray of shape (n, number of clusters of all partitions)
 
     Examples
     --------
-    >>> from linkshift.groups.consensus import co_association
-    >>> co_association([[0, 0, 1], [1, 1, 0], [0, 1, 1], [2, 2, 2]])
+    >>> from linkshift.groups.consensus import membership
+    >>> H = membership([[0, 0, 1], [1, 1, 0], [0, 1, 1], [2, 2, 2]])
+    >>> H @ H.T
     array([[1.  , 0.75, 0.25],
            [0.75, 1.  , 0.5 ],
            [0.25, 0.5 , 1.  ]])
     """
-    member = _membership(partitions, _shares(partitions, weights))
-    return np.asarray(member @ member.T)
-
-
-def mean_association(
-    partitions: ArrayLike,
-    labels: ArrayLike,
-    n_clusters: int,
-    weights: ArrayLike | None = None,
-) -> Array:
-    """Mean co-association of each sample with the other members of each cluster.
-
-    Nought where a cluster has no other member.
-
-    Returns
-    -------
-    ndarray of shape (n, n_clusters)
-
-    Examples
-    --------
-    >>> from linkshift.groups.consensus import mean_association
-    >>> mean_association([[0, 0, 1], [1, 1, 0], [0, 1, 1], [2, 2, 2]], [0, 0, 1], 2)
-    array([[0.75 , 0.25 ],
-           [0.75 , 0.5  ],
-           [0.375, 0.   ]])
-    """
-    member = _membership(partitions, _shares(partitions, weights))
-    return _mean_association(member, labels, n_clusters)
-
-
-def _mean_association(member: Array, labels: ArrayLike, n_clusters: int) -> Array:
-    cluster = (np.asarray(labels)[:, None] == np.arange(n_clusters)).astype(np.float64)
-    sums = member @ (member.T @ cluster) - cluster
-    others = cluster.sum(axis=0) - cluster
-    return np.asarray(np.divide(sums, others, out=np.zeros_like(sums), where=others > 0))
-
-
-def spectral_labels(
-    partitions: ArrayLike,
-    n_clusters: int,
-    *,
-    weights: ArrayLike | None = None,
-    random_state: int | np.random.RandomState | None = None,
-) -> NDArray[np.int64]:
-    """Spectral clustering of the co-association.
-
-    Parameters
-    ----------
-    partitions : array-like of shape (T, n)
-        Labels, 0, 1, ..., one row for each partition.
-    n_clusters : int
-        Number of clusters.
-    weights : array-like of shape (T,), default=None
-        How much each partition counts, not negative and not all nought; None: all the same.
-    random_state : int, RandomState or None, default=None
-        Seed of k-means.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from linkshift.groups.consensus import spectral_labels
-    >>> labels = spectral_labels([[0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 1]], 2, random_state=0)
-    >>> labels[0] == labels[1] != labels[2] == labels[3]
-    np.True_
-    """
-    member = _membership(partitions, _shares(partitions, weights))
-    return spectral_clusters(member, n_clusters, random_state=random_state)[0]
+    columns = [
+        np.sqrt(share) * (labels[:, None] == np.unique(labels))
+        for labels, share in zip(
+            np.asarray(partitions, dtype=np.int64), _shares(partitions, weights), strict=True
+        )
+        if share > 0.0
+    ]
+    return np.concatenate(columns, axis=1)
 
 
 def consensus(
@@ -151,12 +94,10 @@ def consensus(
 
     Parameters
     ----------
-    partitions : array-like of shape (T, n)
-        Labels, 0, 1, ..., one row for each partition.
+    partitions, weights : array-like
+        As in `membership`.
     n_clusters : int
         Number of clusters.
-    weights : array-like of shape (T,), default=None
-        How much each partition counts, not negative and not all nought; None: all the same.
     size_bounds : (int, int), default=None
         Least and greatest size of a cluster.
     links : Links, default=None
@@ -180,10 +121,9 @@ def consensus(
     (np.True_, np.True_)
     """
     random = check_random_state(random_state)
-    w = _shares(partitions, weights)
-    member = _membership(partitions, w)
+    member = membership(partitions, weights)
     rough = spectral_clusters(member, n_clusters, random_state=random)[0]
-    count = 1.0 / float((w**2).sum())
+    count = 1.0 / float((_shares(partitions, weights) ** 2).sum())
     share = count * _mean_association(member, rough, n_clusters) + 1.0 / n_clusters
     costs = -np.log(share / (count + 1.0))
     return assign(costs, size_bounds=size_bounds, links=links).labels
@@ -219,7 +159,7 @@ def loss_weights(loss: ArrayLike) -> Array:
     >>> loss_weights([1.0, 1.0, 9.0, 9.0]).round(2)
     array([1.  , 1.  , 0.27, 0.27])
     """
-    L = np.asarray(loss, dtype=np.float64) + np.finfo(np.float64).tiny  # it may be nought
+    L = np.asarray(loss, dtype=np.float64) + np.finfo(np.float64).tiny  # it may be zero
     logs = np.log(L.min() / L)
 
     def spare(power: float) -> float:
@@ -243,15 +183,16 @@ def _shares(partitions: ArrayLike, weights: ArrayLike | None) -> Array:
             f"{w.shape}."
         )
     if not (np.isfinite(w).all() and w.min() >= 0.0 and w.max() > 0.0):
-        raise ValueError("weights must be finite, not negative, and not all nought.")
+        raise ValueError("weights must be finite, not negative, and not all zero.")
     return np.asarray(w / w.sum())
 
 
-def _membership(partitions: ArrayLike, shares: Array) -> Array:
-    """H: which clusters of which partitions a sample is in, without empty ones."""
-    columns = [
-        np.sqrt(share) * (labels[:, None] == np.unique(labels))
-        for labels, share in zip(np.asarray(partitions, dtype=np.int64), shares, strict=True)
-        if share > 0.0
-    ]
-    return np.concatenate(columns, axis=1)
+def _mean_association(member: Array, labels: Array, n_clusters: int) -> Array:
+    """Mean co-association of each sample with the other members of each cluster, (n, n_clusters).
+
+    Zero where a cluster has no other member.
+    """
+    cluster = (labels[:, None] == np.arange(n_clusters)).astype(np.float64)
+    sums = member @ (member.T @ cluster) - cluster
+    others = cluster.sum(axis=0) - cluster
+    return np.asarray(np.divide(sums, others, out=np.zeros_like(sums), where=others > 0))

@@ -11,7 +11,7 @@ What follows sees kernels only, so that views need not be vectors.
 metric        squared distance
 ============= =====================================================================================
 "euclidean"   :math:`\|x - y\|^2`
-"cosine"      :math:`\|x / \|x\| - y / \|y\|\|^2 = 2 - 2 \cos(x, y)`; a row of noughts stays one
+"cosine"      :math:`\|x / \|x\| - y / \|y\|\|^2 = 2 - 2 \cos(x, y)`; a row of zeros stays one
 "chi2"        :math:`\frac12 \sum_i (x_i - y_i)^2 / (x_i + y_i)`, for histograms
 a callable    the square of ``metric(X, Y)``, distances of shape (rows of X, rows of Y)
 "precomputed" the square of the distance that is given
@@ -58,7 +58,7 @@ _NAMES = ("euclidean", "cosine", "chi2", "precomputed", "kernel")
 _MOST_ROWS = 2000  # whose pairs tell the median
 _CHUNK_PAIRS = 1 << 22
 # Inner products lose the digits of a squared distance this small against the squared norms: rows
-# that are equal must be at distance nought, or a median of nought would not be seen.
+# that are equal must be at distance zero, or a median of zero would not be seen.
 _EQUAL = 1e-12
 
 
@@ -294,7 +294,7 @@ def kernel_bank(
 def median_gamma(squared: ArrayLike) -> float:
     r"""Width of a kernel from squared distances of pairs: :math:`1 / \operatorname{median} d^2`.
 
-    When most pairs coincide and the median is nought, the mean of the positive squares stands in
+    When most pairs coincide and the median is zero, the mean of the positive squares stands in
     for it; when all do, gamma is 1 (the kernel is constant for any).
 
     Examples

@@ -2,9 +2,9 @@
 
 Layout. Channels are planes, one after the other in one flat array; ``grid`` is (flat, where the
 second and the third plane begin, height, width, distance of rows). A window's row is contiguous,
-and the innermost loop runs along it without a branch: what is outside adds nought. It reads whole
+and the innermost loop runs along it without a branch: what is outside adds zero. It reads whole
 lanes, up to ``WHOLE_LANES - 1`` pixels beyond the row's end, by which rows are longer than wide. A
-grey image has a second plane of noughts, which serves as its second and third channel.
+grey image has a second plane of zeros, which serves as its second and third channel.
 
 Indices are unsigned: of signed ones numba asks whether they are negative, pixel for pixel, and the
 loop is not vectorised.

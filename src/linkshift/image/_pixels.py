@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,7 +15,7 @@ from numpy.typing import ArrayLike
 from linkshift._core.arrays import Array
 from linkshift.image._filter_loops import WHOLE_LANES
 
-__all__ = ["ColourSpace", "Pixels", "read_pixels"]
+__all__ = ["ColourSpace", "Pixels", "check_count", "needs_skimage", "read_pixels"]
 
 ColourSpace = Literal["given", "lab"]
 
@@ -37,7 +40,7 @@ class Pixels:
     lowest, highest : float
         Least and greatest value of the filtered channels.
     offset, scale : float
-        Nought and one for whole numbers, which float32 holds exactly; for floats the middle of
+        Zero and one for whole numbers, which float32 holds exactly; for floats the middle of
         the values and a power of two near the range bandwidth, or their span if that is less.
     """
 
@@ -55,7 +58,7 @@ class Pixels:
         return self.image.shape[0], self.image.shape[1]
 
     def planes(self, dtype: type[np.number[Any]]) -> Array:
-        """Put filtered values into padded planes: 3, or 2 if grey, of which the last is nought."""
+        """Put filtered values into padded planes: 3, or 2 if grey, of which the last is zero."""
         h, w = self.size
         found = np.zeros((3 if self.n_colours == 3 else 2, h, w + WHOLE_LANES - 1), dtype=dtype)
         for begin in range(0, h, _ROWS):
@@ -188,10 +191,24 @@ def _white(dtype: np.dtype[Any]) -> float:
 
 
 def _skimage_color() -> Any:
-    try:
+    with needs_skimage('colour_space="lab" needs'):
         from skimage import color
-    except ImportError as error:
-        raise ImportError(
-            'colour_space="lab" needs scikit-image: pip install "linkshift[image]"'
-        ) from error
     return color
+
+
+@contextmanager
+def needs_skimage(what: str) -> Iterator[None]:
+    """Around an import: say who needs scikit-image, and how to get it."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f'{what} scikit-image: pip install "linkshift[image]"') from error
+
+
+def check_count(name: str, value: object) -> int:
+    """Refuse what is not a whole number above zero."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, not {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name}={value} must be at least 1.")
+    return int(value)

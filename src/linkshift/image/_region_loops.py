@@ -35,21 +35,6 @@ def join_modes(values, places, colour_limit, place_limit, parent):  # type: igno
 
 
 @jit
-def join_equal(labels, parent):  # type: ignore[no-untyped-def]
-    """Join neighbouring pixels of the same label, and number the sets; their count."""
-    h, w = labels.shape
-    for i in range(parent.shape[0]):
-        parent[i] = i
-    for i in range(h):
-        for j in range(w):
-            if j + 1 < w and labels[i, j] == labels[i, j + 1]:
-                unite(parent, i * w + j, i * w + j + 1)
-            if i + 1 < h and labels[i, j] == labels[i + 1, j]:
-                unite(parent, i * w + j, (i + 1) * w + j)
-    return number_roots(parent)
-
-
-@jit
 def add_up(regions, features, counts, sums):  # type: ignore[no-untyped-def]
     """Count the pixels of each region and sum their features."""
     h, w = regions.shape

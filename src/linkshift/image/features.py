@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
-from linkshift.image._pixels import Pixels, read_pixels
+from linkshift.image._pixels import Pixels, needs_skimage, read_pixels
 
 __all__ = ["FeatureSpaces", "pixel_features"]
 
@@ -171,12 +171,8 @@ def _chroma(pixels: Pixels, found: Floats) -> None:
 
 def _lab_columns(pixels: Pixels, found: Floats, first: int) -> None:
     """Give L*, a*, b* from column ``first`` on, as many as there is room for."""
-    try:
+    with needs_skimage("intensity, chroma, lab and texture need"):
         from skimage.color import rgb2lab
-    except ImportError as error:
-        raise ImportError(
-            'intensity, chroma, lab and texture need scikit-image: pip install "linkshift[image]"'
-        ) from error
     last = first + found.shape[2]
     for rows in _stripes(pixels):
         found[rows] = rgb2lab(_unit_colours(pixels, rows))[..., first:last]

@@ -70,7 +70,7 @@ def mean_shift_filter(
               \frac{\sum_i g(p - p_i, c - c_i) \, (p_i, c_i)}{\sum_i g(p - p_i, c - c_i)}.
 
     For the flat kernel g is 1 where :math:`|x - x_i| \le h_s`, :math:`|y - y_i| \le h_s` and
-    :math:`\|c - c_i\| \le h_r`, and nought elsewhere; for the Gaussian it is
+    :math:`\|c - c_i\| \le h_r`, and zero elsewhere; for the Gaussian it is
     :math:`\exp(-\|p - p_i\|^2 / 2 h_s^2 - \|c - c_i\|^2 / 2 h_r^2)` in the same region with
     ``truncate`` times its bandwidths. No pixel and no step is left out.
 
@@ -150,23 +150,16 @@ def mean_shift_filter(
     >>> bool(filtered[:, 10:].min() - filtered[:, :10].max() > 90)
     True
     """
-    pixels, shift = _prepare(
-        image,
-        spatial_bandwidth,
-        range_bandwidth,
-        kernel,
-        mode,
-        colour_space,
-        truncate,
-        max_iter,
-        tol,
+    options = _checked(
+        spatial_bandwidth, range_bandwidth, kernel, mode, colour_space, truncate, max_iter, tol
     )
+    pixels = options.read(image)
     found = np.empty_like(pixels.image)
 
     def keep(begin: int, values: Array, _: Array) -> None:
         found[begin : begin + values.shape[0]] = pixels.to_image(values, begin)
 
-    _run(pixels, shift, keep, n_jobs, progress)
+    _run(pixels, options, keep, n_jobs, progress)
     return found.reshape(np.shape(image))
 
 
@@ -203,17 +196,10 @@ def mean_shift_modes(
     >>> modes.values[0, :, 0]
     array([11., 11., 90., 90.], dtype=float32)
     """
-    pixels, shift = _prepare(
-        image,
-        spatial_bandwidth,
-        range_bandwidth,
-        kernel,
-        mode,
-        colour_space,
-        truncate,
-        max_iter,
-        tol,
+    options = _checked(
+        spatial_bandwidth, range_bandwidth, kernel, mode, colour_space, truncate, max_iter, tol
     )
+    pixels = options.read(image)
     h, w = pixels.size
     found = ImageModes(
         np.empty((h, w, 2), dtype=np.float32),
@@ -225,21 +211,42 @@ def mean_shift_modes(
         found.positions[rows] = places
         found.values[rows] = pixels.in_units(values)
 
-    _run(pixels, shift, keep, n_jobs, progress)
+    _run(pixels, options, keep, n_jobs, progress)
     return found
 
 
 @dataclass(frozen=True)
-class _Shift:
-    """The loop to run on rows of pixels, and how many steps it may take."""
+class _Options:
+    """What is asked of the filter, checked; what was None is its default."""
 
-    rows: Rows
+    h_s: float
+    h_r: float
+    reach: float | None  # bandwidths at which a Gaussian ends; None: the kernel is flat
+    opencv: bool
+    colour_space: ColourSpace
     max_iter: int
-    warns: bool
+    tol: float
+
+    def read(self, image: ArrayLike) -> Pixels:
+        """Read the pixels, and refuse those that OpenCV's variant cannot take."""
+        pixels = read_pixels(image, self.colour_space, self.h_r)
+        if not self.opencv:
+            return pixels
+        if pixels.image.dtype != np.uint8 or pixels.image.shape[2] != 3:
+            raise ValueError(
+                f'mode="opencv" is for uint8 images of shape (h, w, 3), not for '
+                f"{pixels.image.dtype} and {pixels.image.shape[2]} channels; take "
+                'mode="converged", or convert the image.'
+            )
+        if self.reach is not None or self.colour_space != "given":
+            raise ValueError(
+                'mode="opencv" has the flat kernel in the given colours only; take '
+                'mode="converged".'
+            )
+        return pixels
 
 
-def _prepare(
-    image: ArrayLike,
+def _checked(
     spatial_bandwidth: float,
     range_bandwidth: float,
     kernel: str,
@@ -248,8 +255,7 @@ def _prepare(
     truncate: float | None,
     max_iter: int | None,
     tol: float | None,
-) -> tuple[Pixels, _Shift]:
-    """Check every argument; the pixels, and the loop that is to run on them."""
+) -> _Options:
     h_s = _positive("spatial_bandwidth", spatial_bandwidth)
     h_r = _positive("range_bandwidth", range_bandwidth)
     for name, value, known in (
@@ -262,29 +268,23 @@ def _prepare(
         raise ValueError('truncate is for kernel="gaussian"; a flat kernel ends at its bandwidth.')
     reach = _TRUNCATE if truncate is None else _positive("truncate", truncate)
     if reach > _WIDEST:
-        raise ValueError(f"truncate={truncate} is more than {_WIDEST:g}; weights there are nought.")
+        raise ValueError(f"truncate={truncate} is more than {_WIDEST:g}; weights there are zero.")
     opencv = mode == "opencv"
     steps = _steps(max_iter, opencv)
     default_tol = 1.0 if opencv else 1e-3
     limit = default_tol if tol is None else _number("tol", tol)
     if limit < 0.0:
         raise ValueError(f"tol={tol} is negative; a step is never shorter. Take 0 or more.")
-    pixels = read_pixels(image, colour_space, h_r)
-    if opencv:
-        _check_opencv(pixels, kernel)
-        return pixels, _Shift(_opencv(pixels, h_s, h_r, limit, steps), steps, False)
-    rows = _converged(pixels, h_s, h_r, reach if kernel == "gaussian" else None, limit, steps)
-    return pixels, _Shift(rows, steps, True)
+    gaussian = kernel == "gaussian"
+    return _Options(h_s, h_r, reach if gaussian else None, opencv, colour_space, steps, limit)
 
 
-def _converged(
-    pixels: Pixels, h_s: float, h_r: float, reach: float | None, tol: float, max_iter: int
-) -> Rows:
+def _converged(pixels: Pixels, options: _Options) -> Rows:
     planes = pixels.planes(np.float32)
     h, w = pixels.size
-    h_s = min(max(h_s, _LEAST), _MOST)
-    own = min(max(h_r / pixels.scale, _LEAST), _MOST)
-    ends = 1.0 if reach is None else reach
+    h_s = min(max(options.h_s, _LEAST), _MOST)
+    own = min(max(options.h_r / pixels.scale, _LEAST), _MOST)
+    ends = 1.0 if options.reach is None else options.reach
     half = -0.5 * math.log2(math.e)
     # A window that holds the whole image from everywhere need not be larger.
     radius = min(ends * h_s, float(h + w))
@@ -292,11 +292,11 @@ def _converged(
         _grid(planes, w),
         radius,
         np.float32((ends * own) ** 2),
-        reach is not None,
+        options.reach is not None,
         (np.float32(half / h_s**2), np.float32(half / own**2)),
         (h_s, own),
-        tol,
-        max_iter,
+        options.tol,
+        options.max_iter,
     )
 
     def rows(begin: int, values: Array, places: Array) -> int:
@@ -305,17 +305,18 @@ def _converged(
     return rows
 
 
-def _opencv(pixels: Pixels, h_s: float, h_r: float, tol: float, max_iter: int) -> Rows:
+def _opencv(pixels: Pixels, options: _Options) -> Rows:
     h, w = pixels.size
-    radius = np.float32(max(min(h_s, float(h + w)), 1.0))
-    limit = int(np.rint(min(h_r * h_r, 3.0 * 255.0**2)))
+    radius = np.float32(max(min(options.h_s, float(h + w)), 1.0))
+    limit = int(np.rint(min(options.h_r * options.h_r, 3.0 * 255.0**2)))
     root = math.isqrt(limit) + 1
     # What one row's sums can come to; 16 bits are twice as fast as 32.
     length = min(2 * math.ceil(radius) + 1, w) + WHOLE_LANES
     largest = max(3 * root * root, length * max(min(root, 255), length))
     whole = next(t for t in (np.int16, np.int32, np.int64) if largest <= np.iinfo(t).max)
     planes = pixels.planes(whole)
-    arguments = (_grid(planes, w), radius, whole(limit), whole(root), tol, max_iter)
+    limits = (whole(limit), whole(root))
+    arguments = (_grid(planes, w), radius, *limits, options.tol, options.max_iter)
 
     def rows(begin: int, values: Array, places: Array) -> int:
         opencv_rows(*arguments, begin, np.empty(KNOWN_SHAPE), values, places)
@@ -332,47 +333,35 @@ def _grid(planes: Array, w: int) -> tuple[Array, int, int, int, int, int]:
 
 def _run(
     pixels: Pixels,
-    shift: _Shift,
+    options: _Options,
     keep: Callable[[int, Array, Array], None],
     n_jobs: int | None,
     progress: Progress | None,
 ) -> None:
     """Run the loop on stripes of rows, and hand over what each gives."""
     h, w = pixels.size
+    fill = _opencv(pixels, options) if options.opencv else _converged(pixels, options)
 
     def one(begin: int) -> tuple[int, int]:
         end = min(begin + _STRIPE, h)
         values = np.empty((end - begin, w, 3), dtype=np.float32)
         places = np.empty((end - begin, w, 2), dtype=np.float32)
-        late = shift.rows(begin, values, places)
+        moving = fill(begin, values, places)
         keep(begin, values[..., : pixels.n_colours], places)
-        return end, late
+        return end, moving
 
-    late = 0
+    not_converged = 0
     with ThreadPoolExecutor(n_threads(n_jobs)) as pool:
-        for end, more in pool.map(one, range(0, h, _STRIPE)):
-            late += more
+        for end, moving in pool.map(one, range(0, h, _STRIPE)):
+            not_converged += moving
             if progress is not None:
                 progress(end, h)
-    if late and shift.warns:
+    if not_converged:
         warnings.warn(
-            f"{late} of {h * w} pixels were still moving after max_iter={shift.max_iter} steps; "
-            "increase max_iter or tol.",
+            f"{not_converged} of {h * w} pixels were still moving after "
+            f"max_iter={options.max_iter} steps; increase max_iter or tol.",
             ConvergenceWarning,
             stacklevel=3,
-        )
-
-
-def _check_opencv(pixels: Pixels, kernel: str) -> None:
-    if pixels.image.dtype != np.uint8 or pixels.image.shape[2] != 3:
-        raise ValueError(
-            f'mode="opencv" is for uint8 images of shape (h, w, 3), not for '
-            f'{pixels.image.dtype} and {pixels.image.shape[2]} channels; take mode="converged", '
-            "or convert the image."
-        )
-    if kernel != "flat" or pixels.colour_space != "given":
-        raise ValueError(
-            'mode="opencv" has the flat kernel in the given colours only; take mode="converged".'
         )
 
 

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
 from linkshift._core.threads import n_threads
+from linkshift.image._pixels import check_count
 from linkshift.image.features import FeatureSpaces, pixel_features
 
 __all__ = ["KMEANS_FEATURES", "Elbow", "elbow_point", "fit_kmeans", "kmeans_elbow"]
@@ -171,12 +171,3 @@ def _sample(points: Array, random: np.random.RandomState) -> Array:
         return points
     drawn: Array = points[np.sort(random.choice(points.shape[0], _SAMPLE, replace=False))]
     return drawn
-
-
-def check_count(name: str, value: object) -> int:
-    """Refuse what is not a whole number above nought."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, not {value!r}.")
-    if value < 1:
-        raise ValueError(f"{name}={value} must be at least 1.")
-    return int(value)

@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.arrays import Array
+from linkshift.image._pixels import check_count, needs_skimage
 from linkshift.image._region_loops import (
     add_up,
     border_pairs,
-    join_equal,
     join_modes,
     join_most_similar,
 )
 from linkshift.image.filtering import ImageModes
-from linkshift.image.kmeans import check_count
 
 __all__ = [
     "RegionGraph",
@@ -140,9 +139,11 @@ def connected_regions(labels: Array) -> Regions:
     array([[0, 0, 1],
            [2, 0, 1]], dtype=int32)
     """
-    parent = np.empty(labels.size, dtype=np.int32)
-    join_equal(np.ascontiguousarray(labels), parent)
-    return parent.reshape(labels.shape)
+    with needs_skimage("connected regions need"):
+        from skimage.measure import label
+    labels = labels.astype(np.int64, copy=False)
+    regions: Array = label(labels, background=int(labels.min()) - 1, connectivity=1)  # from 1
+    return (regions - 1).astype(np.int32)
 
 
 def region_graph(regions: Regions, features: Array) -> RegionGraph:
@@ -181,7 +182,7 @@ def merge_similar(graph: RegionGraph, bandwidth: float) -> tuple[RegionGraph, ND
     ----------
     graph : RegionGraph
     bandwidth : float
-        In the units of the features; nought merges equal regions only.
+        In the units of the features; zero merges equal regions only.
 
     Returns
     -------
@@ -208,10 +209,8 @@ def merge_small(graph: RegionGraph, min_size: int) -> tuple[RegionGraph, NDArray
 
     Returns
     -------
-    graph : RegionGraph
-        Of what is left.
-    into : ndarray of shape (r,), int32
-        The region that each has become a part of.
+    graph, into
+        As `merge_similar` does.
     """
     into = np.arange(graph.counts.shape[0], dtype=np.int32)
     return _rounds(graph, into, -1.0, min_size)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import coo_array
+from sklearn.metrics.cluster import contingency_matrix
 
 from linkshift._core.arrays import Array
 
@@ -118,7 +118,7 @@ def variation_of_information(
     .. math:: \mathrm{VI}(S, G) = H(S) + H(G) - 2 I(S, G),
 
     with the entropies and the mutual information of the label of a random pixel; the mean over
-    people. Nought where both are the same.
+    people. Zero where both are the same.
 
     Parameters as in :func:`segmentation_scores`.
 
@@ -202,7 +202,6 @@ def _overlaps(
         people = [humans]
     if not people:
         raise ValueError("humans holds no segmentation; give at least one of shape (h, w).")
-    own = np.unique(labels, return_inverse=True)[1].ravel()
     for i, person in enumerate(people):
         other = _check(person, f"humans[{i}]")
         if other.shape != labels.shape:
@@ -210,13 +209,9 @@ def _overlaps(
                 f"humans[{i}] has shape {other.shape} and segmentation {labels.shape}; they must "
                 "be of the same image."
             )
-        human = np.unique(other, return_inverse=True)[1].ravel()
-        table = coo_array((np.ones(own.size, dtype=np.int64), (own, human)))
-        table.sum_duplicates()
-        row, column = table.coords
-        yield _Overlap(
-            own.size, np.bincount(own), np.bincount(human), row, column, np.asarray(table.data)
-        )
+        table = contingency_matrix(labels.ravel(), other.ravel(), sparse=True).tocoo()
+        own, human = (np.asarray(table.sum(axis=axis)).ravel() for axis in (1, 0))
+        yield _Overlap(labels.size, own, human, table.row, table.col, table.data)
 
 
 def _check(labels: ArrayLike, name: str) -> Array:

@@ -146,7 +146,7 @@ def _cut(regions: Array, values: Array, strokes: Array) -> Array:
         return regions
     scale = mean_step(regions, several, values) or 1.0
     nearest = flood(regions, several, values, scale, strokes)
-    # Pieces of a region are its pairs with a number; nought is what no stroke reaches.
+    # Pieces of a region are its pairs with a number; zero is what no stroke reaches.
     n_pieces = np.where(several, most + 1, 1)
     offset = np.concatenate([[0], np.cumsum(n_pieces)[:-1]])
     return _dense(offset[regions] + nearest + 1)[0] - 1
@@ -185,7 +185,7 @@ def _region_graph(regions: Array, values: Array) -> _Graph:
 
 
 def _dense(numbers: Array) -> tuple[Array, int]:
-    """Close the gaps between numbers above nought, 1, 2, ..., and count them; noughts stay."""
+    """Close the gaps between numbers above zero, 1, 2, ..., and count them; zeros stay."""
     there = np.zeros(int(numbers.max()) + 1, dtype=bool)
     there[numbers] = True
     there[0] = False
@@ -242,7 +242,7 @@ def _check_numbers(name: str, numbers: ArrayLike, size: tuple[int, ...]) -> Arra
         raise ValueError(f"{name} hold {array.min()}; they must not be negative.")
     if array.max() > 4 * array.size + 65535:  # tables of this length are made
         found = np.unique(array, return_inverse=True)[1].reshape(size)
-        # Nought keeps its meaning where it is there, and is not given to another number.
+        # Zero keeps its meaning where it is there, and is not given to another number.
         array = found if array.min() == 0 else found + 1
     return array.astype(np.int64)
 
@@ -252,5 +252,5 @@ def _check_bandwidth(value: object) -> float:
         raise TypeError(f"bandwidth must be a number, not {value!r}.")
     bandwidth = float(value)
     if not bandwidth >= 0.0:
-        raise ValueError(f"bandwidth={value} must be nought or more; np.inf is allowed.")
+        raise ValueError(f"bandwidth={value} must be zero or more; np.inf is allowed.")
     return bandwidth

@@ -13,13 +13,12 @@ from sklearn.utils import check_random_state
 
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.labels import first_come
-from linkshift.image._pixels import Pixels
+from linkshift.image._pixels import Pixels, check_count
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
 from linkshift.image.filtering import ImageModes, mean_shift_modes
 from linkshift.image.kmeans import (
     KMEANS_FEATURES,
     Seed,
-    check_count,
     fit_kmeans,
     kmeans_elbow,
 )
@@ -94,7 +93,7 @@ def segment(
         Of mean shift, in units of L*a*b*; None takes 6.5, and 2.5 with ``scribbles``, which choose
         among finer regions.
     merge_bandwidth : float, default=None
-        Of mean shift: distance up to which neighbouring regions merge; None takes 10, nought
+        Of mean shift: distance up to which neighbouring regions merge; None takes 10, zero
         merges equal ones only.
     n_segments : int, default=None
         Of k-means: the number of clusters. None takes what :func:`kmeans_elbow` suggests.

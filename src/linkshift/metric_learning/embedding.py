@@ -61,7 +61,7 @@ class Embedding:
 
 
 def default_sigma(X: Array) -> float:
-    """Half the median distance between rows; half the mean where the median is nought."""
+    """Half the median distance between rows; half the mean where the median is zero."""
     return 0.5 * (pair_quantile(X, 0.5) or pair_mean(X))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -15,7 +14,6 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -26,14 +24,9 @@ from threadpoolctl import threadpool_limits
 from linkshift._core.arrays import Array
 from linkshift.links import Links
 from linkshift.metric_learning.bases import label_bases, link_bases
-from linkshift.metric_learning.embedding import default_sigma, kernel_embedding
-from linkshift.metric_learning.solver import (
-    Plan,
-    Problem,
-    Solution,
-    minimise_global,
-    minimise_local,
-)
+from linkshift.metric_learning.learning import Learned, learn
+from linkshift.metric_learning.measuring import GlobalMetric, LocalMetric, blocks, root, votes
+from linkshift.metric_learning.solver import Plan, Problem
 from linkshift.metric_learning.triplets import Triplets, label_triplets, link_triplets
 
 __all__ = ["SCML"]
@@ -41,13 +34,53 @@ __all__ = ["SCML"]
 
 _FLOATS = [np.float64, np.float32]
 _DIMENSION = 40
-_VOTERS = 3
 _OF_GLOBAL = ("weights_", "components_", "metric_", "_n_features_out")
 _OF_LOCAL = ("coefficients_", "embedding_", "embedding_sigma_")
-_CHUNK = 1 << 22  # numbers held at once by distances
 
 
-class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+def _is_global(model: Any) -> bool:
+    if model.kind != "global":
+        raise AttributeError(
+            "A local metric is none of a space, and SCML(kind='local') has no transform: take "
+            "distances(X, Y) or metric_at(X), or kind='global'."
+        )
+    return True
+
+
+class _Transforms(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """What a global metric can do: move rows into a space of its own."""
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Rows in a space where Euclidean distances are those of the metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            Data.
+
+        Returns
+        -------
+        ndarray of shape (n, rank)
+            ``X @ components_.T``, in float32 for data in float32.
+        """
+        data = self._checked(X)
+        moved: Array = data @ self.components_.T.astype(data.dtype)
+        return moved
+
+
+class _OnlyGlobal:
+    """The same for global metrics only.
+
+    In a class apart from `_Transforms`, whose methods scikit-learn wraps for ``set_output`` when
+    the class is made: wrapped after ``available_if``, they would look available always.
+    """
+
+    transform = available_if(_is_global)(_Transforms.transform)
+    fit_transform = available_if(_is_global)(_Transforms.fit_transform)
+    get_feature_names_out = available_if(_is_global)(_Transforms.get_feature_names_out)
+
+
+class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
     r"""Sparse compositional metric learning: a metric put together from simple ones.
 
     The squared distance from x is measured by a matrix made of K directions :math:`b_k` that tell
@@ -66,7 +99,7 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
               \quad\text{or}\quad \dots + \beta \, s \sum_k \|(a_k, c_k)\| .
 
     s is the root mean square distance between rows and their impostors: with it, the unit of the
-    data does not matter. Many weights end at nought.
+    data does not matter. Many weights end at zero.
 
     Parameters
     ----------
@@ -113,7 +146,7 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     coefficients_ : ndarray of shape (K, r + 1)
         Rows :math:`(a_k, c_k)` ("local").
     embedding_ : Embedding
-        The way from rows to z ("local").
+        From rows to z ("local").
     embedding_sigma_ : float
         Its width ("local").
     n_bases_ : int
@@ -247,7 +280,20 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         with threadpool_limits(limits=1):
             random = check_random_state(self.random_state)
             data, triplets, bases = self._prepare(X, y, links, random)
-            self._learn(data, triplets, bases, random)
+            learned = learn(
+                data,
+                triplets,
+                bases,
+                random,
+                local=self.kind == "local",
+                beta=self.beta,
+                plan=Plan(self.max_iter, self.batch_size, self.tol),
+                embedding_dimension=self.embedding_dimension,
+                embedding_sigma=self.embedding_sigma,
+                progress=self.progress,
+            )
+        self._store(learned)
+        self.n_bases_, self.n_triplets_ = bases.shape[0], len(triplets)
         return self
 
     def _check_options(self, y: object, links: object) -> None:
@@ -312,88 +358,21 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return 200
         return 800 if self.n_features_in_ > 50 else 400
 
-    def _learn(
-        self, data: Array, triplets: Triplets, bases: Array, random: np.random.RandomState
-    ) -> None:
-        self.scale_ = _impostor_distance(data, triplets)
-        self.n_bases_, self.n_triplets_ = bases.shape[0], len(triplets)
-        local = self.kind == "local"
-        stages = 2 if local else 1
-        unit = data / self.scale_
-        problem = Problem.build(unit, bases, triplets)
-        solution = minimise_global(problem, self.beta, self._plan(0, stages), random)
-        used = _in_use(solution)
-        n_iter = solution.n_iter
-        if local:
-            bases = bases[used]
-            Z = self._embed(data, random)
-            problem = Problem.build(unit, bases, triplets)
-            weights = solution.coefficients[0, used]
-            plan = self._plan(1, stages)
-            solution = minimise_local(problem, weights, Z, self.beta, plan, random)
-            used = _in_use(solution)
-            n_iter += solution.n_iter
-        self._store(bases[used], solution.coefficients[:, used])
-        self.objective_, self.start_objective_ = solution.objective, solution.start
-        self.n_iter_ = n_iter
-        if not solution.coefficients.any():
-            warnings.warn(
-                f"All weights are nought, and with them all distances: beta={self.beta} is too "
-                "large, or the triplets contradict each other. Take a smaller beta.",
-                stacklevel=2,
-            )
-        if self.progress is not None:
-            self.progress(stages * self.max_iter, stages * self.max_iter)
-
-    def _plan(self, stage: int, stages: int) -> Plan:
-        progress = self.progress
-        told = None
-        if progress is not None:
-            report, before, total = progress, stage * self.max_iter, stages * self.max_iter
-
-            def told(done: int) -> None:
-                report(before + done, total)
-
-        last = stage == stages - 1  # bases of the first stage that hardly count may yet grow
-        return Plan(self.max_iter, self.batch_size, self.tol, told, prune=last)
-
-    def _embed(self, data: Array, random: np.random.RandomState) -> Array:
-        sigma = self.embedding_sigma
-        self.embedding_sigma_ = default_sigma(data) if sigma is None else float(sigma)
-        self.embedding_ = kernel_embedding(
-            data, self.embedding_dimension, self.embedding_sigma_, random
-        )
-        return self.embedding_.transform(data)
-
-    def _store(self, bases: Array, coefficients: Array) -> None:
+    def _store(self, learned: Learned) -> None:
         """Set attributes, in the units of the data; those of the other kind go."""
-        for name in _OF_GLOBAL if self.kind == "local" else _OF_LOCAL:
+        for name in _OF_GLOBAL + _OF_LOCAL:
             self.__dict__.pop(name, None)
-        self.bases_ = bases
-        if self.kind == "local":
-            self.coefficients_ = coefficients.T / self.scale_
+        self.bases_, self.scale_ = learned.bases, learned.scale
+        self.objective_, self.start_objective_ = learned.objective, learned.start
+        self.n_iter_ = learned.n_iter
+        if learned.embedding is not None:
+            self.coefficients_ = learned.coefficients.T / self.scale_
+            self.embedding_, self.embedding_sigma_ = learned.embedding, learned.sigma
             return
-        self.weights_ = coefficients[0] / self.scale_**2
-        self.components_ = _root(np.sqrt(self.weights_)[:, None] * bases)
+        self.weights_ = learned.coefficients[0] / self.scale_**2
+        self.components_ = root(np.sqrt(self.weights_)[:, None] * self.bases_)
         self.metric_ = self.components_.T @ self.components_
         self._n_features_out = self.components_.shape[0]
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Rows in a space where Euclidean distances are those of the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Data.
-
-        Returns
-        -------
-        ndarray of shape (n, rank)
-            ``X @ components_.T``, in float32 for data in float32.
-        """
-        data = self._checked(X)
-        moved: Array = data @ self.components_.T.astype(data.dtype)
-        return moved
 
     def weights_at(self, X: ArrayLike) -> Array:
         """Weights of the bases at each row.
@@ -401,21 +380,16 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n, n_features)
-            Data.
+            Data; a single point is an array with one row.
 
         Returns
         -------
         ndarray of shape (n, K)
         """
-        return self._weights(self._checked(X))
+        return self._measure.weights(self._checked(X))
 
     def metric_at(self, X: ArrayLike) -> Array:
-        """Matrix of the metric at each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Data; a single point is an array with one row.
+        """Matrices of the metric at rows of X, as in `weights_at`.
 
         Returns
         -------
@@ -445,11 +419,8 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         start, end = self._checked(X), self._checked(Y)
         out = np.empty((start.shape[0], end.shape[0]))
-        rows = self._chunk_rows(end)
-        ends = self._projected(end)
-        for first in range(0, start.shape[0], rows):
-            chunk = start[first : first + rows]
-            out[first : first + rows] = self._squared(chunk, ends)
+        for rows, squared in blocks(self._measure, start, end):
+            out[rows] = squared
         return out
 
     def score(
@@ -488,37 +459,18 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         labels = np.asarray(y)
         if labels.shape != (data.shape[0],):
             raise ValueError(f"y must have one class for each of {data.shape[0]} rows.")
-        voted = self.classes_[self._votes(data, self._fit_y)]
+        voted = self.classes_[votes(self._measure, data, self._fit_X, self._fit_y)]
         return float(np.mean(voted == labels))
 
-    def _votes(self, data: Array, training: Array) -> Array:
-        """Class, by number, of most of the nearest training rows."""
-        voters = min(_VOTERS, self._fit_X.shape[0])
-        rows, ends = self._chunk_rows(self._fit_X), self._projected(self._fit_X)
-        winners = np.empty(data.shape[0], dtype=np.intp)
-        for first in range(0, data.shape[0], rows):
-            squared = self._squared(data[first : first + rows], ends)
-            near = np.argsort(squared, axis=1, kind="stable")[:, :voters]
-            votes = np.zeros((near.shape[0], int(training.max()) + 1))
-            for place in range(voters):
-                # The nearest has a little more to say: it decides where all differ.
-                np.add.at(
-                    votes,
-                    (np.arange(len(near)), training[near[:, place]]),
-                    1.5 if place == 0 else 1.0,
-                )
-            winners[first : first + rows] = votes.argmax(axis=1)
-        return winners
-
     def _share_held(self, data: Array, links: Links) -> float:
-        centred = data - self._centre
+        centred, measure = data - self._centre, self._measure
         triplets = link_triplets(
             centred, links, n_targets=self.n_targets, n_impostors=self.n_impostors
         )
         problem = Problem.build(centred / self.scale_, self.bases_, triplets)
 
         def weights_of(batch: Array) -> Array:
-            weights = self._weights(data[triplets.anchor[batch]]) * self.scale_**2
+            weights = measure.weights(data[triplets.anchor[batch]]) * self.scale_**2
             return weights.astype(np.float32)
 
         return problem.measure(weights_of)[1]
@@ -528,77 +480,8 @@ class SCML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         data: Array = validate_data(self, X, dtype=_FLOATS, reset=False)
         return data
 
-    def _weights(self, data: Array) -> Array:
+    @property
+    def _measure(self) -> GlobalMetric | LocalMetric:
         if self.kind == "global":
-            return np.repeat(self.weights_[None], data.shape[0], axis=0)
-        Z = self.embedding_.transform(data - self._centre)
-        weights: Array = (Z @ self.coefficients_[:, :-1].T + self.coefficients_[:, -1]) ** 2
-        return weights
-
-    def _chunk_rows(self, end: Array) -> int:
-        return max(1, _CHUNK // max(end.shape[0], self.bases_.shape[0], 1))
-
-    def _projected(self, data: Array) -> Array:
-        """Rows along what distances are computed from."""
-        axes = self.components_ if self.kind == "global" else self.bases_
-        projected: Array = (data - self._centre) @ axes.T
-        return projected
-
-    def _squared(self, start: Array, ends: Array) -> Array:
-        """Squared distances of rows to rows that are projected already."""
-        starts = self._projected(start)
-        if self.kind == "global":
-            return euclidean_distances(starts, ends, squared=True)
-        weights = self._weights(start)
-        squared = weights @ (ends * ends).T
-        squared -= 2.0 * (weights * starts) @ ends.T
-        squared += np.einsum("nk,nk,nk->n", weights, starts, starts)[:, None]
-        return np.maximum(squared, 0.0)
-
-
-def _is_global(model: SCML) -> bool:
-    if model.kind != "global":
-        raise AttributeError(
-            "A local metric is none of a space, and SCML(kind='local') has no transform: take "
-            "distances(X, Y) or metric_at(X), or kind='global'."
-        )
-    return True
-
-
-# After the class, since scikit-learn wraps its methods when it is made, for set_output: a wrapped
-# `available_if` would look available always.
-SCML.transform = available_if(_is_global)(SCML.transform)  # type: ignore[method-assign]
-SCML.fit_transform = available_if(_is_global)(SCML.fit_transform)
-SCML.set_output = available_if(_is_global)(SCML.set_output)
-SCML.get_feature_names_out = available_if(_is_global)(SCML.get_feature_names_out)
-
-
-def _impostor_distance(data: Array, triplets: Triplets) -> float:
-    """Root mean square distance between anchors and impostors, weighed."""
-    rows = np.repeat(triplets.anchor, np.diff(triplets.impostor_start))
-    difference = data[rows] - data[triplets.impostor]
-    squared = np.einsum("ij,ij->i", difference, difference)
-    scale = float(np.sqrt(np.average(squared, weights=triplets.impostor_weight)))
-    if scale == 0:
-        raise ValueError(
-            "All rows that should be apart coincide: no metric can tell them from each other. "
-            "Describe the rows better."
-        )
-    return scale
-
-
-def _in_use(solution: Solution) -> Array:
-    """Bases with coefficients; the first one when there are none, so that shapes stay valid."""
-    used: Array = np.asarray(solution.coefficients.any(axis=0))
-    used[0] |= not used.any()
-    return used
-
-
-def _root(rows: Array) -> Array:
-    """Make the fewest rows L with the same L^T L, the longest first."""
-    _, singular, right = np.linalg.svd(rows, full_matrices=False)
-    rank = int((singular > singular[0] * max(rows.shape) * np.finfo(np.float64).eps).sum())
-    kept = singular[: max(rank, 1), None] * right[: max(rank, 1)]
-    sign = np.sign(right[np.arange(len(kept)), np.argmax(np.abs(right[: len(kept)]), axis=1)])
-    root: Array = kept * sign[:, None]
-    return root
+            return GlobalMetric(self._centre, self.weights_, self.components_)
+        return LocalMetric(self._centre, self.bases_, self.coefficients_, self.embedding_)

@@ -9,7 +9,7 @@ The hinge loss of triplets of total weight T and a penalty that switches bases o
 
 is made small by stochastic steps over batches of anchors: a gradient step whose length for basis k
 is :math:`\eta / \sqrt{\sum g_k^2}` over all gradients so far, then the proximal step of the
-penalty, which shortens each :math:`\tilde a_k` and stops at nought. For a global metric
+penalty, which shortens each :math:`\tilde a_k` and stops at zero. For a global metric
 :math:`\tilde a_k` is the weight :math:`w_k \ge 0` itself and the problem is convex; for a local one
 it is the column :math:`(a_k, c_k)` of :math:`w_k(x) = (a_k^T z_x + c_k)^2`.
 

@@ -123,18 +123,12 @@ def link_triplets(
     and so are their cannot-links. A given link is as sure as its confidence, an implied one as
     the least sure link of the groups that it comes from.
 
+    Other parameters and what is returned are as in `label_triplets`.
+
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Data.
     links : Links
         Contradictions raise.
-    n_targets, n_impostors : int
-        How many of each, at most.
-
-    Returns
-    -------
-    Triplets
 
     Examples
     --------

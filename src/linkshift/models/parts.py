@@ -264,22 +264,26 @@ def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
 
 # KernelMeanShift and MetricMeanShift -------------------------------------------------------------
 
-_KERNEL = _SPACE | _MODES | {
-    "_state.map": "f axes c ?",
-    "_state.ends": "f starts c",
-    "points_": "i points 0..n",
-    "_state.start": "i points 0..starts",
-    "_state.nearest_point": "i n 0..points ?",
-    "embedding_": "f n c",
-    "bandwidth_": "f points >0",
-    "bandwidth_scale_": "float >0",
-    "dimension_": "float >=0",
-    "effective_dimension_": "float",
-    "rank_": "int 0..",
-    "n_iter_": "int 0..",
-    "links_": "Links",
-    "labels_": "i n 0..n",
-}
+_KERNEL = (
+    _SPACE
+    | _MODES
+    | {
+        "_state.map": "f axes c ?",
+        "_state.ends": "f starts c",
+        "points_": "i points 0..n",
+        "_state.start": "i points 0..starts",
+        "_state.nearest_point": "i n 0..points ?",
+        "embedding_": "f n c",
+        "bandwidth_": "f points >0",
+        "bandwidth_scale_": "float >0",
+        "dimension_": "float >=0",
+        "effective_dimension_": "float",
+        "rank_": "int 0..",
+        "n_iter_": "int 0..",
+        "links_": "Links",
+        "labels_": "i n 0..n",
+    }
+)
 
 
 def _kernel(_: Any, values: Values, sizes: Sizes) -> Built:
@@ -306,16 +310,20 @@ def _kernel(_: Any, values: Values, sizes: Sizes) -> Built:
     return state, {"sigma_": space.kernel.sigma} if space.kernel.name == "gaussian" else {}
 
 
-_METRIC = _SPACE | _MODES | {
-    "_state.root": "f * rank ?",
-    "_state.landscape": "density",
-    "_state.from_labels": "bool",
-    "metric_": "metric",
-    "bandwidth_": "f n >0",
-    "dimension_": "float >=0",
-    "rank_": "int 1..",
-    "n_iter_": "int 0..",
-    "cluster_centers_": "x k d ?",
-    "links_": "Links",
-    "labels_": "i n 0..k",
-}
+_METRIC = (
+    _SPACE
+    | _MODES
+    | {
+        "_state.root": "f * rank ?",
+        "_state.landscape": "density",
+        "_state.from_labels": "bool",
+        "metric_": "metric",
+        "bandwidth_": "f n >0",
+        "dimension_": "float >=0",
+        "rank_": "int 1..",
+        "n_iter_": "int 0..",
+        "cluster_centers_": "x k d ?",
+        "links_": "Links",
+        "labels_": "i n 0..k",
+    }
+)

@@ -5,31 +5,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import platform
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkshift import _charts, _drawing
 from linkshift.links import Links
-from linkshift.report import _parts
-from linkshift.report._chart import path_chart
-from linkshift.report._parts import Clusters, LinkTable, name, section, table, text
-from linkshift.report._scatter import scatter
+from linkshift.pictures.charts import HeatMap, check_count
+from linkshift.pictures.colours import CANNOT, MUST, NOISE_GREY, PALETTE, lightened
+from linkshift.pictures.page import sections
+from linkshift.pictures.page.markup import joined, plain, section
+from linkshift.pictures.page.svg import Paper, scatter
+from linkshift.pictures.scene import check_labels, check_points, same_width
 
 if TYPE_CHECKING:
     from linkshift.bandwidth.path import BandwidthPath
 
 _PANEL_DARK = "#1b1e23"  # as in page.html
-_LEAST_CONTRAST = 3.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,9 +77,8 @@ class Report:
 
     Examples
     --------
-    >>> from linkshift import Links
-    >>> from linkshift.report import Report, render
-    >>> report = Report(
+    >>> from linkshift import Links, report
+    >>> three = report.Report(
     ...     X=[[0, 0], [0, 1], [9, 9]],
     ...     labels=[0, 0, 1],
     ...     title="three rows",
@@ -91,7 +86,7 @@ class Report:
     ...     names=["width", "height"],
     ...     command=["linkshift", "cluster", "three rows.csv"],
     ... )
-    >>> page = render(report)
+    >>> page = report.render(three)
     >>> page.startswith("<!DOCTYPE html>")
     True
     >>> "3 rows → 2 clusters" in page
@@ -120,19 +115,23 @@ class Report:
     n_conflicts: int = 0
 
     def __post_init__(self) -> None:
-        X = _drawing.check_points(self.X)
+        X = check_points(self.X)
         if not np.isfinite(X).all():
             raise ValueError("X has missing or infinite values; give it as it was clustered")
         n, d = X.shape
-        checked: dict[str, Any] = {"X": X, "labels": _drawing.check_labels(self.labels, X)}
+        checked: dict[str, Any] = {"X": X, "labels": check_labels(self.labels, X)}
         checked["links"] = Links.coerce(self.links).check(n)
         if self.ids is not None:
-            checked["ids"] = _charts.check_count(self.ids, n, "ids", "row of X")
+            checked["ids"] = check_count(self.ids, n, "ids", "row of X")
         if self.names is not None:
-            checked["names"] = _charts.check_count(self.names, d, "names", "column of X")
+            checked["names"] = check_count(self.names, d, "names", "column of X")
         if self.modes is not None:
-            checked["modes"] = _drawing.same_width(self.modes, X, "modes")
-        checked |= self._checked_views()
+            checked["modes"] = same_width(self.modes, X, "modes")
+        if self.view_importances is not None:
+            heat = HeatMap.of(self.view_importances, self.view_names)
+            checked |= {"view_importances": heat.shares, "view_names": heat.columns}
+        elif self.view_names is not None:
+            raise ValueError("view_names without view_importances; give both or none")
         if isinstance(self.command, str):
             raise TypeError("command must be a list of words, not one text: shlex.split parts it")
         if self.n_conflicts and not checked["links"]:
@@ -148,17 +147,6 @@ class Report:
                 )
         for key, value in checked.items():
             object.__setattr__(self, key, value)
-
-    def _checked_views(self) -> dict[str, Any]:
-        if self.view_importances is None:
-            if self.view_names is not None:
-                raise ValueError("view_names without view_importances; give both or none")
-            return {}
-        shares = _charts.check_shares(self.view_importances)
-        m = shares.shape[1]
-        given = [f"view {v}" for v in range(m)] if self.view_names is None else self.view_names
-        names = _charts.check_count(given, m, "view_names", "column of view_importances")
-        return {"view_importances": shares, "view_names": names}
 
     @property
     def column_names(self) -> list[str]:
@@ -188,30 +176,32 @@ def render(report: Report) -> str:
     >>> "<c>" in page
     False
     """
-    clusters = Clusters.of(report.labels)
-    links = LinkTable.of(report.labels, Links.coerce(report.links))
-    picture, data = scatter(report, clusters, links)
+    paper = Paper.of(report)
+    clusters, links = paper.scene.clusters, paper.scene.table
+    assert clusters is not None
+    assert links is not None
+    picture, data = scatter(report, paper, clusters)
     body = [
-        _parts.head(report, clusters, links),
-        section("Picture", picture, "picture"),
-        _parts.cluster_table(report, clusters),
+        sections.head(report, clusters, links),
+        section("Picture", "picture", picture),
+        sections.cluster_table(report, clusters),
     ]
     if len(links):
-        body.append(_parts.link_section(report, clusters, links))
+        body.append(sections.link_section(report, clusters, links))
     if report.path is not None:
-        body.append(_path_section(report.path, report.level))
-    if report.view_importances is not None and report.view_names is not None:
-        body.append(_parts.view_section(report.view_names, report.view_importances))
-    body.append(_reproduction(report))
+        body.append(sections.path_section(report.path, report.level))
+    if report.view_importances is not None:
+        body.append(sections.view_section(HeatMap.of(report.view_importances, report.view_names)))
+    body.append(sections.reproduction(report))
     page, script = _template()
     light, dark = _colours()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return page.substitute(
-        title=text(report.title),
+        title=joined(plain(report.title)),
         script_hash=f"sha256-{digest}",
         colours=light,
         dark_colours=dark,
-        body="\n".join(body),
+        body=joined(*body, by="\n"),
         data=_json(data),
         script=script,
     )
@@ -223,97 +213,21 @@ def _json(data: dict[str, Any]) -> str:
     return words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _path_section(path: BandwidthPath, level: int | None) -> str:
-    words = "<p>Mean shift over growing bandwidths. A stable clustering stays over many of them"
-    words += "; the links show which merges go too far.</p>" if path.links else ".</p>"
-    words += path_chart(path, level) + _parts.path_table(path, level)
-    return section("Bandwidths", words, "bandwidths")
-
-
-def _reproduction(report: Report) -> str:
-    """Tell parameters, command, versions, seed and time."""
-    words = ""
-    if report.command:
-        command = shlex.join(str(word) for word in report.command)
-        words += f"<p>This command makes this page again:</p><pre>{text(command, None)}</pre>"
-    facts = {"method": report.method} if report.method else {}
-    facts |= {str(key): _shown(value) for key, value in report.parameters.items()}
-    if report.seed is not None:
-        facts["seed"] = str(report.seed)
-    if report.seconds is not None:
-        facts["seconds"] = f"{report.seconds:.3g}"
-    versions = _versions() if report.versions is None else report.versions
-    words += '<div class="pair">'
-    for title, values in (("Parameters", facts), ("Versions", versions)):
-        rows = [
-            f'<tr><th scope="row">{name(key)}</th><td><code>{text(value, 1000)}</code></td></tr>'
-            for key, value in values.items()
-        ]
-        if rows:
-            words += f"<div><h3>{title}</h3>{table([], rows)}</div>"
-    return section("How to reproduce it", words + "</div>", "reproduce")
-
-
-def _shown(value: Any) -> str:
-    """Give a plain value in words."""
-    if value is None:
-        return "not given"
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    if isinstance(value, np.ndarray) and value.size > 8 and value.dtype.kind in "iuf":
-        return f"{value.min():.6g} to {value.max():.6g} ({value.size:,} values)"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}={_shown(item)}" for key, item in value.items())
-    if isinstance(value, list | tuple | np.ndarray):
-        return ", ".join(map(_shown, value))
-    return str(value)
-
-
-def _versions() -> dict[str, str]:
-    packages = ("linkshift", "numpy", "scipy", "scikit-learn", "numba")
-    return {"Python": platform.python_version()} | {p: version(p) for p in packages}
-
-
 @cache
 def _template() -> tuple[Template, str]:
-    here = files("linkshift.report")
+    here = files("linkshift.pictures.page")
     page = here.joinpath("page.html").read_text(encoding="utf-8")
     return Template(page), here.joinpath("page.js").read_text(encoding="utf-8")
-
-
-# --- colours ------------------------------------------------------------------------------------
 
 
 @cache
 def _colours() -> tuple[str, str]:
     """Colours as CSS variables, and those that have to be lighter on a dark page."""
-    named = {f"c{i}": colour for i, colour in enumerate(_drawing.PALETTE)}
-    named |= {"noise": _drawing.NOISE_GREY, "must": _drawing.MUST, "cannot": _drawing.CANNOT}
-    dark = {key: _lightened(colour) for key, colour in named.items()}
+    named = {f"c{i}": colour for i, colour in enumerate(PALETTE)}
+    named |= {"noise": NOISE_GREY, "must": MUST, "cannot": CANNOT}
+    dark = {key: lightened(colour, _PANEL_DARK) for key, colour in named.items()}
     light, changed = (
         " ".join(f"--{key}: {colour};" for key, colour in colours.items())
         for colours in (named, {key: dark[key] for key in dark if dark[key] != named[key]})
     )
     return light, changed
-
-
-def _lightened(colour: str) -> str:
-    """Mix with white until it stands out from the dark panel (WCAG 2, contrast of graphics)."""
-    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    panel = np.array([int(_PANEL_DARK[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    share = 0.0
-    while _contrast(rgb + share * (1 - rgb), panel) < _LEAST_CONTRAST:
-        share += 0.05
-    mixed = np.rint(255 * (rgb + share * (1 - rgb))).astype(int)
-    return colour if share == 0 else "#{:02X}{:02X}{:02X}".format(*mixed)
-
-
-def _contrast(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    one, two = sorted(
-        float(
-            np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
-            @ (0.2126, 0.7152, 0.0722)
-        )
-        for c in (a, b)
-    )
-    return (two + 0.05) / (one + 0.05)

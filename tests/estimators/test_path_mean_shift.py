@@ -1,4 +1,4 @@
-"""MeanShift(bandwidth="links"): the level of the bandwidth path that the links support best."""
+"""PathMeanShift(): the level of the bandwidth path that the links support best."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import linked_moons
 
-from linkshift import Links, MeanShift, bandwidth_path
+from linkshift import Links, MeanShift, PathMeanShift, bandwidth_path
 
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
 
@@ -21,7 +21,7 @@ def moons():
 def test_labels_and_bandwidth_are_those_of_the_path(moons, kernel, dtype):
     X, _, links = moons
     X = X.astype(dtype)
-    model = MeanShift(bandwidth="links", kernel=kernel).fit(X, links=links)
+    model = PathMeanShift(kernel=kernel).fit(X, links=links)
     path = bandwidth_path(X, links, kernel=kernel, max_iter=1200)
     level = path.best(by="links")
     assert model.bandwidth_ == path.bandwidths[level]
@@ -42,74 +42,38 @@ def test_training_rows_are_predicted_as_they_were_labelled(seed, kernel):
     X = rng.normal(size=(30, 2)) + 3.0 * np.stack([y, y % 2], axis=1)
     X[5] = X[6]  # equal rows
     links = Links.sample(y, 15, random_state=int(rng.integers(1000)))
-    model = MeanShift(bandwidth="links", kernel=kernel).fit(X, links=links)
+    model = PathMeanShift(kernel=kernel).fit(X, links=links)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
 def test_the_density_is_that_of_the_bandwidth(moons):
     X, _, links = moons
-    model = MeanShift(bandwidth="links", kernel="gaussian").fit(X, links=links)
+    model = PathMeanShift(kernel="gaussian").fit(X, links=links)
     plain = MeanShift(bandwidth=model.bandwidth_, kernel="gaussian").fit(X)
     np.testing.assert_allclose(model.score_samples(X), plain.score_samples(X), rtol=1e-10)
 
 
 def test_far_rows_have_a_cluster(moons):
     X, _, links = moons
-    model = MeanShift(bandwidth="links", kernel="gaussian").fit(X, links=links)
+    model = PathMeanShift(kernel="gaussian").fit(X, links=links)
     far = model.predict([[1e3, 1e3], [-1e3, 0.0]])
     assert ((far >= 0) & (far < model.n_clusters_)).all()
-
-
-def test_a_later_fit_without_links_forgets_them(moons):
-    X, _, links = moons
-    model = MeanShift(bandwidth="links").fit(X, links=links)
-    model.set_params(bandwidth=0.5).fit(X)
-    assert not hasattr(model, "links_")
-    np.testing.assert_array_equal(model.labels_, MeanShift(bandwidth=0.5).fit_predict(X))
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
 def test_it_needs_links(moons):
     X, *_ = moons
     for none in (None, Links()):
         with pytest.raises(ValueError, match=r"fit\(X, links=\.\.\.\)"):
-            MeanShift(bandwidth="links").fit(X, links=none)
-    with pytest.raises(ValueError, match="'link'"):
-        MeanShift(bandwidth="link").fit(X)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"seeds": [[0.0, 0.0]]},
-        {"bin_seeding": True},
-        {"cluster_all": False},
-        {"blurring": True},
-        {"assignment": "nearest"},
-        {"path_merge": 0.1},
-        {"bin_size": 0.5},
-        {"keep_paths": True},
-        {"n_neighbors": 5},
-    ],
-)
-def test_what_would_be_ignored_is_refused(moons, options):
-    X, _, links = moons
-    (name,) = options
-    with pytest.raises(ValueError, match=name):
-        MeanShift(bandwidth="links", **options).fit(X, links=links)
-
-
-def test_weights_are_refused(moons):
-    X, _, links = moons
-    with pytest.raises(ValueError, match="sample_weight"):
-        MeanShift(bandwidth="links").fit(X, sample_weight=np.ones(len(X)), links=links)
+            PathMeanShift().fit(X, links=none)
+    with pytest.raises(ValueError, match="'links'"):
+        MeanShift(bandwidth="links").fit(X)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_training_rows_are_predicted_alike_when_steps_are_few(moons):
     X, _, links = moons
     for max_iter in (5, 20, 40):
-        model = MeanShift(bandwidth="links", kernel="gaussian", max_iter=max_iter)
+        model = PathMeanShift(kernel="gaussian", max_iter=max_iter)
         model.fit(X, links=links)
         np.testing.assert_array_equal(model.predict(X), model.labels_)
 
@@ -117,16 +81,16 @@ def test_training_rows_are_predicted_alike_when_steps_are_few(moons):
 def test_partial_labels_choose_too(moons):
     X, y, _ = moons
     known = np.where(np.arange(len(y)) % 10 == 0, y, -1)
-    model = MeanShift(bandwidth="links").fit(X, partial_labels=known)
+    model = PathMeanShift().fit(X, partial_labels=known)
     links = Links.from_labels(known, complete=True)
-    assert model.bandwidth_ == MeanShift(bandwidth="links").fit(X, links=links).bandwidth_
+    assert model.bandwidth_ == PathMeanShift().fit(X, links=links).bandwidth_
     with pytest.raises(ValueError, match="does not use links"):
         MeanShift().fit(X, partial_labels=known)
 
 
 def test_a_refused_fit_changes_nothing(moons):
     X, _, links = moons
-    model = MeanShift(bandwidth="links").fit(X, links=links)
+    model = PathMeanShift().fit(X, links=links)
     before = vars(model).copy()
     with pytest.raises(ValueError, match="there are none"):
         model.fit(X[:20])

@@ -1,7 +1,8 @@
 """Pictures of clusters, links, modes, shift and bandwidth paths, explanations, elbows and views.
 
-Needs matplotlib (``pip install "linkshift[plot]"``), which is imported when a picture is drawn.
-Every function draws on the axes that it is given, or on new ones, and returns them.
+Public as ``linkshift.plot``. Needs matplotlib (``pip install "linkshift[plot]"``), which is
+imported when a picture is drawn. Every function draws on the axes that it is given, or on new
+ones, and returns them.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkshift import _charts, _drawing
-from linkshift._drawing import CANNOT, INK, MUST, NOISE_GREY, PALETTE
+from linkshift.pictures import scene
+from linkshift.pictures.charts import HeatMap, PathChart
+from linkshift.pictures.colours import CANNOT, INK, MUST, NOISE_GREY, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from linkshift import GroupFeatureClustering, Links
     from linkshift.bandwidth.path import BandwidthPath
-    from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
     from linkshift.explain.explanation import Explanation
     from linkshift.image.kmeans import Elbow
-    from linkshift.links import Links
 
 __all__ = [
     "CANNOT",
@@ -37,6 +38,24 @@ __all__ = [
     "paths",
     "view_importances",
 ]
+
+
+def _artists() -> Any:
+    """Give the back end, once matplotlib is there."""
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'linkshift.plot needs matplotlib: pip install "linkshift[plot]"'
+        ) from error
+    from linkshift.pictures import _artists
+
+    return _artists
+
+
+def _expect(name: str, value: object, attribute: str, maker: str) -> None:
+    if not hasattr(value, attribute):
+        raise TypeError(f"{name} must be what {maker} gives, got a {type(value).__name__}")
 
 
 def clusters(
@@ -87,29 +106,8 @@ def clusters(
     'three and a half'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    points, groups = _drawing.check_points(X), _drawing.check_labels(labels, X)
-    plane = _drawing.Plane.of(points)
-    flat = plane.project(points)
-    marks = (
-        None
-        if modes is None
-        else plane.project(_drawing.same_width(modes, points, "modes"), height=0.5)
-    )
-    # Checked before anything is drawn: a bad link must not leave half a picture.
-    drawn = [] if links is None else _drawing.link_groups(groups, links)
-    ax = _drawing.new_axes(ax, _drawing.figure_size(flat, with_legend=legend))
-    area = _drawing.point_area(len(points)) if size is None else size
-
-    _drawing.scatter(ax, flat, groups, area=area)
-    n_links = sum(len(group.pairs) for group in drawn)
-    for group in drawn:
-        _drawing.draw_links(ax, flat, group, n_links=n_links, area=area)
-    if marks is not None:
-        _drawing.draw_modes(ax, marks, area=area)
-    _drawing.finish(ax, plane, flat, title)
-    if legend:
-        _drawing.draw_legend(ax, groups, drawn, 0 if marks is None else len(marks))
-    return ax
+    found = scene.of_clusters(X, labels, links, modes)
+    return _artists().draw_scene(found, ax, title, legend=legend, size=size)
 
 
 def paths(
@@ -121,7 +119,7 @@ def paths(
     title: str | None = None,
     size: float | None = None,
 ) -> Axes:
-    """Draw the way that each start takes to its mode.
+    """Draw the path that each start takes to its mode.
 
     Parameters
     ----------
@@ -151,27 +149,8 @@ def paths(
     2
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    points = _drawing.check_points(X)
-    plane = _drawing.Plane.of(points)
-    flat = plane.project(points)
-    groups = None if labels is None else _drawing.check_labels(labels, X)
-    steps = [_drawing.same_width(path, points, f"paths[{i}]") for i, path in enumerate(paths)]
-    height = _drawing.spread(len(steps))
-    ways = [
-        plane.project(path, height=h) for path, h in zip(steps, height, strict=True) if len(path)
-    ]
-    ax = _drawing.new_axes(ax, _drawing.figure_size(flat, with_legend=False))
-    area = _drawing.point_area(len(points)) if size is None else size
-
-    if groups is None:
-        ax.scatter(flat[:, 0], flat[:, 1], s=area, c="#C4C9D1", linewidths=0, zorder=1)
-        colours: Any = "#3B6FB6"
-    else:
-        _drawing.scatter(ax, flat, groups, area=area, alpha=0.3)
-        colours = _drawing.colours_of(groups) if len(ways) == len(groups) else INK
-    _drawing.draw_paths(ax, ways, colours)
-    _drawing.finish(ax, plane, np.vstack([flat, *ways]), title)
-    return ax
+    found = scene.of_paths(X, paths, labels)
+    return _artists().draw_scene(found, ax, title, legend=False, size=size)
 
 
 def explanation(
@@ -185,7 +164,7 @@ def explanation(
     size: float | None = None,
     max_links: int = 12,
 ) -> Axes:
-    """Draw why a row is in its cluster: its way to the mode, and the links that act on it.
+    """Draw why a row is in its cluster: its path to the mode, and the links that act on it.
 
     Links are drawn as in `clusters`. Where the row moved in another space than that of `X`, a
     dotted line goes through the rows that it came past, and the star is the row nearest to the
@@ -226,39 +205,12 @@ def explanation(
     'Row 0 is in cluster 0'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    if not hasattr(explained, "counterfactuals"):
-        raise TypeError(
-            "explained must be what model.explain(row) gives, got a " + type(explained).__name__
-        )
-    points = _drawing.check_points(X)
-    groups = None if labels is None else _drawing.check_labels(labels, X)
-    plane = _drawing.Plane.of(points)
-    flat = plane.project(points)
-    way, mode = _drawing.explained_way(explained, points)
-    # On a line, points are spread out vertically: the way stays at the height of its row.
-    height = float(flat[explained.row, 1])
-    drawn = _drawing.role_groups(explained.links[:max_links])
-    ax = _drawing.new_axes(ax, _drawing.figure_size(flat, with_legend=legend))
-    area = _drawing.point_area(len(points)) if size is None else size
-
-    if groups is None:
-        ax.scatter(flat[:, 0], flat[:, 1], s=area, c="#C4C9D1", linewidths=0, zorder=1)
-    else:
-        _drawing.scatter(ax, flat, groups, area=area, alpha=0.3)
-    n_links = sum(len(group.pairs) for group in drawn)
-    for group in drawn:
-        _drawing.draw_links(ax, flat, group, n_links=n_links, area=area)
-    line = flat[[explained.row]] if way is None else plane.project(way, height=height)
-    _drawing.draw_explained(ax, line, explained.space, area=area)
-    if mode is not None:
-        _drawing.draw_modes(ax, plane.project(mode, height=height), area=area)
+    _expect("explained", explained, "counterfactuals", "model.explain(row)")
+    found = scene.of_explanation(explained, X, labels, max_links)
     if title is None:
         cluster = "noise" if explained.label == -1 else f"in cluster {explained.label}"
         title = f"Row {explained.name(explained.row)} is {cluster}"
-    _drawing.finish(ax, plane, np.vstack([flat, line]), title)
-    if legend:
-        _drawing.draw_explained_legend(ax, drawn, explained)
-    return ax
+    return _artists().draw_scene(found, ax, title, legend=legend, size=size)
 
 
 def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -289,14 +241,8 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
     'k = 2'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    if not hasattr(curve, "suggested"):
-        raise TypeError(
-            "curve must be what linkshift.image.kmeans_elbow gives, got a " + type(curve).__name__
-        )
-    ax = _drawing.new_axes(ax, (5.2, 3.4))
-    _charts.draw_elbow(ax, curve.n_segments, curve.inertia, curve.suggested)
-    _charts.finish_elbow(ax, title)
-    return ax
+    _expect("curve", curve, "suggested", "linkshift.image.kmeans_elbow")
+    return _artists().draw_elbow(curve, ax, title)
 
 
 def bandwidth_path(
@@ -311,7 +257,7 @@ def bandwidth_path(
     Parameters
     ----------
     path : BandwidthPath
-        What `linkshift.bandwidth.path.bandwidth_path` gives.
+        What `linkshift.bandwidth_path` gives.
     ax : matplotlib Axes or None
         Where to draw; they become the upper panel and make room for the others below. None makes
         a figure.
@@ -326,21 +272,16 @@ def bandwidth_path(
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from linkshift.bandwidth.path import bandwidth_path as make_path
-    >>> ax = bandwidth_path(make_path([[0.0], [1.0], [9.0]], bandwidths=[0.1, 1.0, 9.0]))
+    >>> import linkshift
+    >>> path = linkshift.bandwidth_path([[0.0], [1.0], [9.0]], bandwidths=[0.1, 1.0, 9.0])
+    >>> ax = linkshift.plot.bandwidth_path(path)
     >>> ax.texts[0].get_text()
     '2 clusters at 1'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    if not hasattr(path, "violated_cannot"):
-        raise TypeError(
-            "path must be what linkshift.bandwidth.path.bandwidth_path gives, got a "
-            + type(path).__name__
-        )
-    has_links = bool(len(path.links.must) + len(path.links.cannot))
-    ax = _drawing.new_axes(ax, (5.6, 5.2 if has_links else 4.2))
-    _charts.draw_bandwidth_path(ax, path, "links" if has_links else "stability", title)
-    return ax
+    _expect("path", path, "violated_cannot", "linkshift.bandwidth_path")
+    chart = PathChart.of(path, path.best("links" if path.links else "stability"))
+    return _artists().draw_path_chart(chart, ax, title)
 
 
 def view_importances(
@@ -389,20 +330,22 @@ def view_importances(
     >>> matplotlib.pyplot.close(ax.figure)
     """
     if hasattr(importances, "fit"):
-        model = _charts.check_group_model(importances)
+        model = _check_group_model(importances)
         importances = model.view_importances_
         view_names = model.view_names_ if view_names is None else view_names
         sizes = np.bincount(model.labels_).tolist() if sizes is None else sizes
-    shares = _charts.check_shares(importances)
-    n, m = shares.shape
-    columns = [f"view{v}" for v in range(m)] if view_names is None else view_names
-    columns = [str(name) for name in _charts.check_count(columns, m, "view_names", "view")]
-    names = range(n) if cluster_names is None else cluster_names
-    names = _charts.check_count(names, n, "cluster_names", "cluster")
-    rows = [_drawing.cluster_name(name) for name in names]
-    if sizes is not None:
-        counts = _charts.check_count(sizes, n, "sizes", "cluster")
-        rows = [f"{row} ({count})" for row, count in zip(rows, counts, strict=True)]
-    ax = _drawing.new_axes(ax, _charts.heat_map_size((n, m), rows, columns))
-    _charts.draw_heat_map(ax, shares, rows, columns, title)
-    return ax
+    heat = HeatMap.of(importances, view_names, cluster_names, sizes)
+    return _artists().draw_heat_map(heat, ax, title)
+
+
+def _check_group_model(model: Any) -> GroupFeatureClustering:
+    from sklearn.utils.validation import check_is_fitted
+
+    from linkshift import GroupFeatureClustering
+
+    if not isinstance(model, GroupFeatureClustering):
+        raise TypeError(
+            f"{type(model).__name__} has no views; pass a fitted GroupFeatureClustering or a matrix"
+        )
+    check_is_fitted(model, "view_importances_")
+    return model

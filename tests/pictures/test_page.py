@@ -16,13 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from matplotlib.colors import to_hex
 
 from linkshift import Links, bandwidth_path
-from linkshift._drawing import CANNOT, MUST, PALETTE, Plane, colours_of
 from linkshift.metrics import link_satisfaction
-from linkshift.report import Report, _page, _parts, _scatter, render
-from linkshift.report._chart import Axis
+from linkshift.pictures.charts import Axis
+from linkshift.pictures.colours import CANNOT, MUST, PALETTE, contrast, lightened, rgb
+from linkshift.pictures.page import Report, page, render, sections, svg
+from linkshift.pictures.page.markup import plain
+from linkshift.pictures.scene import Clusters, Plane
 
 MINUS = "\N{MINUS SIGN}"
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -203,8 +204,9 @@ def test_same_report_same_bytes():
 def test_needs_no_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from linkshift.report import Report, render\n"
-        "print(len(render(Report(X=[[0, 1], [2, 3]], labels=[0, 1]))))"
+        "from linkshift import report\n"
+        "three = report.Report(X=[[0, 1], [2, 3]], labels=[0, 1])\n"
+        "print(len(report.render(three)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(run.stdout) > 1000
@@ -253,8 +255,8 @@ def test_nasty_words_are_text(word):
     html.encode("utf-8")
     page = Page(html)
     assert page.tags == harmless()
-    assert page.data["ids"][0] == _parts.plain(word)
-    assert set(page.data["ids"]) == {_parts.plain(word)}
+    assert page.data["ids"][0] == plain(word)
+    assert set(page.data["ids"]) == {plain(word)}
 
 
 @settings(max_examples=30, deadline=None)
@@ -448,7 +450,7 @@ def test_versions_in_use_are_taken():
     ],
 )
 def test_values_in_words(value, words):
-    assert _page._shown(value) == words
+    assert sections._shown(value) == words
 
 
 # --- picture ------------------------------------------------------------------------------------
@@ -503,20 +505,19 @@ def test_links_join_the_right_rows():
 
 def test_colours_are_those_of_the_pictures():
     labels = np.array([9, -1, 3, 4, 3])
-    clusters = _parts.Clusters.of(labels)
-    css, _ = _page._colours()
+    clusters = Clusters.of(labels)
+    css, _ = page._colours()
     named = dict(re.findall(r"(--\w+): (#\w+);", css))
-    drawn = [named[clusters.colour(c)[4:-1]] for c in clusters.position.tolist()]
-    assert drawn == [to_hex(c).upper() for c in colours_of(labels)]
+    drawn = [named[svg.css(hue)[4:-1]] for hue in clusters.hues]
+    assert drawn == clusters.colours
     assert (named["--must"], named["--cannot"]) == (MUST, CANNOT)
 
 
 def test_colours_stand_out_on_a_dark_page():
-    panel = np.array([0x1B, 0x1E, 0x23]) / 255
-    assert f"--panel: {_page._PANEL_DARK}" in render(full_report())
+    panel = page._PANEL_DARK
+    assert f"--panel: {panel}" in render(full_report())
     for colour in (*PALETTE, MUST, CANNOT):
-        rgb = np.array([int(_page._lightened(colour)[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-        assert _page._contrast(rgb, panel) > 2.95
+        assert contrast(rgb(lightened(colour, panel)), rgb(panel)) > 2.95
 
 
 def test_many_rows_are_sampled_and_the_page_says_so():
@@ -528,7 +529,7 @@ def test_many_rows_are_sampled_and_the_page_says_so():
     report = Report(X=X, labels=labels, links=links)
     page = Page(render(report))
     rows = page.data["rows"]
-    assert len(set(rows)) == len(rows) == _scatter.MOST_POINTS == len(page.dots()[0])
+    assert len(set(rows)) == len(rows) == svg.MOST_POINTS == len(page.dots()[0])
     assert set(links.must.ravel().tolist()) | {17} <= set(rows)
     assert "20,000 of 30,000 rows are drawn, chosen at random (seed 0)" in page.words
     # A random sample: each half of the rows has about its share.
@@ -542,7 +543,7 @@ def test_many_links_are_sampled_the_violated_ones_first():
     links = Links(must=[(i, i + 1) for i in range(n - 1)], cannot=[(0, n - 1), (0, n - 40)])
     page = Page(render(Report(X=np.arange(n)[:, None], labels=labels, links=links)))
     counts = {(g["kind"], g["kept"]): len(g["pairs"]) // 2 for g in page.data["links"]}
-    assert sum(counts.values()) == _scatter.MOST_LINKS
+    assert sum(counts.values()) == svg.MOST_LINKS
     assert (counts["must", False], counts["cannot", False]) == (1, 1)
     assert "5,000 of 12,001 links are drawn, the violated ones first." in page.words
 

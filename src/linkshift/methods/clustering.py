@@ -1,0 +1,312 @@
+"""One call for all methods: `cluster` picks one from what is given, and says which and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from linkshift._core.messages import Refusal
+from linkshift._core.text import counted
+from linkshift.links import Links
+from linkshift.methods.table import (
+    METHODS,
+    Given,
+    MethodName,
+    Setting,
+    check_params,
+    known_params,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from linkshift._core.arrays import Progress
+    from linkshift.explain.explanation import Explanation
+    from linkshift.metrics import LinkReport
+
+__all__ = ["Choice", "Clustering", "choose", "cluster"]
+
+_MANY_LINKS = 10  # from so many on, links can bend the shift and say where to stop
+_MANY_COLUMNS = 10  # from so many on, one bandwidth for all rows rarely finds the clusters
+_KERNEL_ROWS = 1_000  # kernel mean shift takes seconds up to here, then minutes
+
+
+class Choice(NamedTuple):
+    """A method, why in a line, and parameters that go with it."""
+
+    method: str
+    why: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Clustering:
+    """What `cluster` found; its text says how.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        Cluster of each row, -1 for noise.
+    method : str
+        Name of the method, as in `METHODS`.
+    why : str
+        Why this method, in a line.
+    model : estimator
+        The fitted model, for all that it knows beside the labels.
+    links : Links
+        All links, those of partial labels included.
+    link_report : LinkReport
+        Which links hold.
+    seconds : float
+        Time of the fit.
+    """
+
+    labels: NDArray[np.int64]
+    method: str
+    why: str
+    model: Any
+    links: Links
+    link_report: LinkReport
+    seconds: float
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.labels.max()) + 1
+
+    @property
+    def done(self) -> str:
+        """What was done, in a line."""
+        return METHODS[self.method].describe(self.model)
+
+    @property
+    def bandwidth(self) -> Any:
+        """The bandwidth, in units of the columns; None where there is no single one to name."""
+        return METHODS[self.method].bandwidth(self.model)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Cluster of each row of new data, in the columns (or views) that were clustered."""
+        found: NDArray[np.int64] = self.model.predict(X)
+        return found
+
+    def explain(self, row: int, **options: Any) -> Explanation:
+        """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`."""
+        if not hasattr(self.model, "explain"):
+            raise Refusal(
+                f"In the method {self.method} nothing moves, and there is no path to tell of.",
+                "model.view_importances_ says what each cluster goes by.",
+            )
+        explanation: Explanation = self.model.explain(row, **options)
+        return explanation
+
+    def __repr__(self) -> str:
+        clusters = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
+        kept = f"; {self.link_report}" if len(self.links) else ""
+        return f"<{clusters} of {len(self.labels):,} rows by {self.method}: {self.why}{kept}>"
+
+
+def cluster(
+    X: Any,
+    links: Links | None = None,
+    *,
+    partial_labels: ArrayLike | None = None,
+    method: MethodName = "auto",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    on_choice: Callable[[Choice], None] | None = None,
+    **params: Any,
+) -> Clustering:
+    """Cluster data with whatever help there is.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d), or a dict or list of such
+        A table; several are views of the same rows. Columns are taken as they are: scale them
+        first where their units differ.
+    links : Links, default=None
+        Pairs that belong together (must) and pairs that do not (cannot).
+    partial_labels : array-like of shape (n,), default=None
+        Known classes, -1 where unknown.
+    method : {"auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}, default="auto"
+        "auto" is :func:`choose`. For the others see `METHODS`.
+    random_state : int, RandomState or None
+        For methods that draw at random (kernel, skms, metric, groups).
+    n_jobs : int, default=None
+        Number of threads. ``None`` takes all cores. Labels do not depend on it.
+    progress : callable, default=None
+        Called with (done, total) now and then.
+    on_choice : callable, default=None
+        Called with the `Choice` of a method, once nothing speaks against it and before the work.
+    **params
+        ``bandwidth``, ``kernel``, ``n_neighbors``, ``max_iter`` or ``n_clusters``, for methods
+        that take them, as their estimators do. ``space="kernel"`` lets "mean-shift" move rows in a
+        Gaussian kernel's space (:class:`KernelMeanShift` without links) instead of the columns'
+        own, "input". With "auto" parameters have a say in the choice.
+
+    Returns
+    -------
+    Clustering
+
+    Examples
+    --------
+    >>> import linkshift
+    >>> from linkshift.datasets import make_moons
+    >>> X, y = make_moons(200, random_state=0)
+    >>> links = linkshift.Links.sample(y, 40, random_state=0)
+    >>> found = linkshift.cluster(X, links)
+    >>> found.n_clusters, found.method
+    (2, 'cms')
+    """
+    from linkshift.estimators._base import closed_links
+    from linkshift.metrics import link_satisfaction
+
+    tables = _views(X)
+    if tables is not None and len(tables) == 1 and method != "groups":
+        X, tables = tables[0], None
+    n_rows, n_columns = _shape(X if tables is None else tables[0])
+    n_views = 1 if tables is None else len(tables)
+    joined = closed_links(links, partial_labels, n_rows, counted=True).links
+    asked = _asked(params)
+    if method == "auto":
+        labelled = partial_labels is not None and links is None
+        choice = choose(joined, n_rows, n_columns, labelled=labelled, n_views=n_views, given=asked)
+    elif method in METHODS:
+        choice = Choice(method, "as asked for", {})
+    else:
+        raise Refusal(
+            f"method must be one of auto, {', '.join(METHODS)}; got {method!r}.",
+            parameter="method",
+            value=method,
+        )
+    row = METHODS[choice.method]
+    check_params(row.name, asked if n_views == 1 else {**asked, "views": tables})
+    row.check_given(Given(asked, joined, n_rows))
+    if on_choice is not None:
+        on_choice(choice)
+    all_params = {**choice.params, **asked}
+    common = {"n_jobs": n_jobs, "progress": progress}
+    if "max_iter" in all_params:
+        common["max_iter"] = all_params.pop("max_iter")
+    model = row.make(Setting(n_rows, bool(len(joined)), random_state, common), **all_params)
+    start = time.perf_counter()
+    model.fit(X, **({"links": links, "partial_labels": partial_labels} if len(joined) else {}))
+    seconds = time.perf_counter() - start
+    report = link_satisfaction(model.labels_, joined)
+    return Clustering(model.labels_, row.name, choice.why, model, joined, report, seconds)
+
+
+def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the parameters that are set; refuse those that no method has."""
+    known = known_params()
+    unknown = sorted(params.keys() - known)
+    if unknown:
+        close = get_close_matches(unknown[0], sorted(known | {"partial_labels", "links"}), n=1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
+        raise TypeError(
+            f"cluster has no parameter {unknown[0]!r}.{meant} Those of one estimator alone are "
+            "its own: build the estimator and call fit."
+        )
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _views(X: Any) -> list[Any] | None:
+    """Several tables as a list; None for one table."""
+    if isinstance(X, Mapping):
+        if not X:
+            raise Refusal("X holds no tables; give one, or one for each view.")
+        return list(X.values())
+    if isinstance(X, list | tuple) and X and getattr(X[0], "ndim", 0) == 2:
+        return list(X)
+    return None
+
+
+def _shape(table: Any) -> tuple[int, int]:
+    from sklearn.utils import check_array
+
+    n_rows, n_columns = check_array(table, dtype=None, ensure_all_finite=False).shape
+    return int(n_rows), int(n_columns)
+
+
+def choose(
+    links: Links,
+    n_rows: int,
+    n_columns: int,
+    *,
+    labelled: bool = False,
+    n_views: int = 1,
+    given: Collection[str] = (),
+) -> Choice:
+    """Pick a method from what there is to go by.
+
+    The first line that fits decides:
+
+    =====================================================  =====================
+    what there is                                          method
+    =====================================================  =====================
+    several views                                          groups
+    ``bandwidth``, ``kernel``, ``n_neighbors``, ``space``  mean-shift
+    links (or labels) that contradict each other           mean-shift, refined
+    ten links or more, some of them cannot-links           cms
+    other links                                            mean-shift, refined
+    no links                                               mean-shift
+    =====================================================  =====================
+
+    Mean shift takes place in a Gaussian kernel's space where there are ten columns or more and at
+    most 1,000 rows: one bandwidth for all rows finds little in many columns. Known labels count as
+    the links between all of them. ``python -m benchmarks.run auto`` compares the methods case by
+    case; skms is as good as cms for few rows and few links, but slow for more, and metric learning
+    needs more links than the others.
+
+    Parameters
+    ----------
+    links : Links
+        All links; empty where there are none.
+    n_rows, n_columns : int
+        Shape of the data.
+    labelled : bool, default=False
+        Whether links come from known labels; only the words differ.
+    n_views : int, default=1
+        Number of tables.
+    given : collection of str
+        Parameters that were given.
+
+    Returns
+    -------
+    Choice
+        Name of the method, and a line that says why.
+
+    Examples
+    --------
+    >>> from linkshift import Links
+    >>> from linkshift.methods import choose
+    >>> choose(Links(must=[(0, 1)]), 300, 2).why
+    '1 link settles what it finds'
+    """
+    if n_views > 1:
+        return Choice("groups", f"with {n_views} views each cluster can choose its own", {})
+    for name in ("bandwidth", "kernel", "n_neighbors", "space"):
+        if name in given:
+            return Choice("mean-shift", f"the method that {name} is for", {})
+    what = "known labels" if labelled else counted(len(links), "link")
+    contradictory = bool(len(links)) and bool(links.conflicts())
+    if len(links.cannot) and len(links) >= _MANY_LINKS and not contradictory:
+        cannot = what if labelled else counted(len(links.cannot), "cannot-link")
+        hold = "holds" if cannot == "1 cannot-link" else "hold"
+        return Choice("cms", f"{cannot} {hold} clusters apart while the bandwidth grows", {})
+    why = "no links to go by"
+    if contradictory:
+        known = "known labels" if labelled else "links"
+        why = f"{known} contradict each other, and it can weigh them"
+    elif len(links):
+        why = f"{what} {'settles' if what == '1 link' else 'settle'} what it finds"
+        few = len(links.cannot) > 0
+        why += f", too few to bend it (from {_MANY_LINKS} on)" if few else ""
+    if n_columns < _MANY_COLUMNS or not 1 < n_rows <= _KERNEL_ROWS:
+        return Choice("mean-shift", why, {})
+    why += f"; in a kernel's space, as {n_columns} columns are many for one bandwidth"
+    return Choice("mean-shift", why, {"space": "kernel"})

@@ -1,0 +1,488 @@
+"""The table of methods: a row owns all that is particular to a method.
+
+Nothing heavy is imported at the top: the command line reads the table for its help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import isqrt
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from linkshift._core.messages import Refusal
+from linkshift._core.text import counted
+
+if TYPE_CHECKING:
+    from linkshift.links import Links
+
+__all__ = ["METHODS", "SPACES", "Given", "Method", "MethodName", "Setting", "check_params"]
+
+SPACES = ("input", "kernel")
+
+MethodName = Literal["auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
+
+
+# --- what is given --------------------------------------------------------------------------------
+
+
+class Given(NamedTuple):
+    """What a method works on: parameters of `cluster` that were set, links, number of rows."""
+
+    params: Mapping[str, Any]
+    links: Links
+    n_rows: int
+
+
+class Setting(NamedTuple):
+    """What an estimator is made for, besides the parameters of its method."""
+
+    n_rows: int
+    has_links: bool
+    random_state: Any
+    common: dict[str, Any]  # parameters that all estimators take
+
+    def neighbours(self, n_neighbors: int | None) -> int:
+        """Give the number asked for; else about the square root of the rows.
+
+        With a fixed number, clusters would grow in number with the rows.
+        """
+        if n_neighbors is not None:
+            return n_neighbors
+        return min(max(20, isqrt(self.n_rows)), max(self.n_rows - 1, 1))
+
+
+# --- mean-shift -----------------------------------------------------------------------------------
+
+
+def _make_mean_shift(
+    setting: Setting,
+    bandwidth: Any = None,
+    kernel: Any = None,
+    n_neighbors: int | None = None,
+    space: str | None = None,
+) -> Any:
+    import linkshift
+
+    profile: Any = "flat" if kernel is None else kernel
+    if space == "kernel":
+        model = _make_kernel("project", setting, n_neighbors)
+    elif _is_by_links(bandwidth):
+        model = linkshift.PathMeanShift(kernel=profile, **setting.common)
+    else:
+        model = linkshift.MeanShift(
+            bandwidth=bandwidth, kernel=profile, n_neighbors=n_neighbors, **setting.common
+        )
+    return linkshift.RefinedClustering(model) if setting.has_links else model
+
+
+def _is_by_links(bandwidth: Any) -> bool:
+    return isinstance(bandwidth, str) and bandwidth == "links"
+
+
+def _in_kernel_space(model: Any) -> bool:
+    return hasattr(model, "rank_")
+
+
+def _inner(model: Any) -> Any:
+    """Give the clusterer that was refined, or the model itself."""
+    return getattr(model, "estimator_", model)
+
+
+def _describe_mean_shift(model: Any) -> str:
+    inner = _inner(model)
+    if _in_kernel_space(inner):
+        words = _describe_kernel("", inner)
+    else:
+        kernel = getattr(inner.kernel, "name", inner.kernel)
+        words = f"Mean shift with the {kernel} kernel, {_describe_bandwidth(inner)}."
+    if inner is model:
+        return words
+    before = len(set(model.labels_before_.tolist()) - {-1})
+    return (
+        f"{words[:-1]}; then refine with {counted(len(model.links_), 'link')} "
+        f"({before} clusters before, {model.n_clusters_} after)."
+    )
+
+
+def _describe_bandwidth(model: Any) -> str:
+    h = model.bandwidth_
+    if getattr(h, "ndim", 0):
+        k = model.n_neighbors
+        source = "" if k is None else f" (distance to neighbour {k})"
+        return f"bandwidth {float(h.min()):.4g} to {float(h.max()):.4g}{source}"
+    asked = getattr(model, "bandwidth", "links")
+    source = " (from the data)" if asked is None else " (chosen by links)"
+    return f"bandwidth {h:.4g}{source if asked is None or _is_by_links(asked) else ''}"
+
+
+def _bandwidth_of_mean_shift(model: Any) -> Any:
+    inner = _inner(model)
+    return None if _in_kernel_space(inner) else inner.bandwidth_
+
+
+def _check_reach(params: Mapping[str, Any]) -> None:
+    """Refuse parameters that say twice how far rows see, or where they move."""
+    space = params.get("space")
+    if space not in (None, *SPACES):
+        raise Refusal(
+            f"space must be {' or '.join(map(repr, SPACES))}, got {space!r}.",
+            parameter="space",
+            value=space,
+        )
+    if space == "kernel" and not params.keys().isdisjoint({"bandwidth", "kernel"}):
+        raise Refusal(
+            "In a kernel's space rows see as far as the number of neighbours says.",
+            "bandwidth and kernel are for space='input'.",
+            command="--bandwidth and --kernel have no meaning with --space kernel; leave them out.",
+            parameter="space",
+            value=space,
+        )
+    if params.keys() >= {"bandwidth", "n_neighbors"}:
+        raise Refusal(
+            "A bandwidth and a number of neighbours both say how far the kernel sees.",
+            "Give bandwidth or n_neighbors.",
+            command="Give --bandwidth or --n-neighbors.",
+            parameter="n_neighbors",
+            value=params["n_neighbors"],
+        )
+
+
+def _check_links_to_choose_by(given: Given) -> None:
+    if _is_by_links(given.params.get("bandwidth")) and not len(given.links):
+        raise Refusal(
+            "The bandwidth is to be chosen by links, and there are none.",
+            "Give links or partial_labels, or leave bandwidth out.",
+            command="Give some with --links or --labels-column, or leave --bandwidth out.",
+            parameter="bandwidth",
+            value="links",
+        )
+
+
+# --- cms ------------------------------------------------------------------------------------------
+
+
+def _make_constrained(setting: Setting, bandwidth: Any = None) -> Any:
+    from linkshift.estimators import ConstrainedMeanShift
+
+    return ConstrainedMeanShift(bandwidth=bandwidth, **setting.common)
+
+
+def _describe_constrained(model: Any) -> str:
+    low, high = float(model.bandwidth_[0]), float(model.bandwidth_[-1])
+    grown = f"growing from {low:.4g} to {high:.4g}" if low < high else f"{low:.4g}"
+    scaled = ", columns scaled to [0, 1]" if model.scale_features else ""
+    links = counted(len(model.links_), "link")
+    return f"Constrained mean shift with {links}{scaled}, bandwidth {grown}."
+
+
+def _bandwidth_of_constrained(model: Any) -> Any:
+    return None if model.bandwidth is None else float(model.bandwidth_[0])
+
+
+def _check_number(params: Mapping[str, Any]) -> None:
+    if _is_by_links(params.get("bandwidth")):
+        raise Refusal(
+            "Constrained mean shift takes a bandwidth as a number; mean shift chooses by links.",
+            "Use method='mean-shift', or give a number.",
+            command="Use --method mean-shift, or give --bandwidth a number.",
+            parameter="bandwidth",
+            value="links",
+        )
+
+
+def _check_cannot_links(given: Given) -> None:
+    if not len(given.links.cannot) and "bandwidth" not in given.params:
+        raise Refusal(
+            "Constrained mean shift needs cannot-links: without them its growing bandwidth merges "
+            "all rows.",
+            "Give some, or a bandwidth, or use method='mean-shift'.",
+            command="Give some with --links or --labels-column, or use --method mean-shift.",
+            parameter="links",
+            value=given.links,
+        )
+
+
+# --- kernel and skms ------------------------------------------------------------------------------
+
+
+def _make_kernel(
+    use_links: Literal["project", "learn"], setting: Setting, n_neighbors: int | None = None
+) -> Any:
+    from linkshift.estimators import KernelMeanShift
+
+    return KernelMeanShift(
+        use_links=use_links,
+        n_neighbors=setting.neighbours(n_neighbors),
+        random_state=setting.random_state,
+        **setting.common,
+    )
+
+
+def _describe_kernel(verb: str, model: Any) -> str:
+    links = getattr(model, "links_", ())
+    by = f" {verb} {counted(len(links), 'link')}" if len(links) else ""
+    return (
+        f"Kernel mean shift, Gaussian kernel of width {model.sigma_:.4g}, {model.n_neighbors} "
+        f"neighbours, {counted(model.rank_, 'dimension')}{by}."
+    )
+
+
+def _check_must_links(given: Given) -> None:
+    if len(given.links.cannot):
+        raise Refusal(
+            "A projection takes must-links only, and there are cannot-links (known labels of two "
+            "classes and more make some).",
+            "Use method='skms', which takes both, or keep the must-links: Links(must=links.must).",
+            command="Use --method skms, which takes both.",
+            parameter="links",
+            value=given.links,
+        )
+    if (given.links.must_confidence < 1).any():
+        raise Refusal(
+            "A projection takes links that are certain, and some have a confidence below 1.",
+            "Use method='skms', or drop them.",
+            command="Use --method skms, or drop them.",
+            parameter="links",
+            value=given.links,
+        )
+
+
+# --- metric ---------------------------------------------------------------------------------------
+
+
+def _make_metric(setting: Setting, n_neighbors: int | None = None) -> Any:
+    from linkshift.estimators import MetricMeanShift
+
+    return MetricMeanShift(
+        n_neighbors=setting.neighbours(n_neighbors),
+        random_state=setting.random_state,
+        **setting.common,
+    )
+
+
+def _describe_metric(model: Any) -> str:
+    return (
+        f"Mean shift under a metric learned from {counted(len(model.links_), 'link')}, "
+        f"{counted(len(model.metric_.components_), 'dimension')}, {model.n_neighbors} neighbours."
+    )
+
+
+def _check_both_kinds(given: Given) -> None:
+    must, cannot = len(given.links.must), len(given.links.cannot)
+    if not (must and cannot):
+        which = "none" if not must + cannot else f"no {'cannot' if must else 'must'}-links"
+        raise Refusal(
+            "A metric is learned from must-links and cannot-links, or known labels, and there are "
+            f"{which}.",
+            "Give links or partial_labels, or use method='mean-shift'.",
+            command="Give some with --links or --labels-column, or use --method mean-shift.",
+            parameter="links",
+            value=given.links,
+        )
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+def _make_groups(setting: Setting, n_clusters: int) -> Any:
+    from linkshift.estimators import GroupFeatureClustering
+
+    return GroupFeatureClustering(n_clusters, random_state=setting.random_state, **setting.common)
+
+
+def _describe_groups(model: Any) -> str:
+    low, high = model.size_bounds_
+    links = getattr(model, "links_", ())
+    by = f", {counted(len(links), 'link')}" if len(links) else ""
+    return (
+        f"Group-dependent features: {counted(len(model.view_names_), 'view')}, "
+        f"{model.n_clusters} clusters of {low:,} to {high:,} rows, "
+        f"{counted(model.n_init, 'start')}{by}."
+    )
+
+
+def _check_n_clusters(params: Mapping[str, Any]) -> None:
+    if "n_clusters" not in params:
+        raise Refusal(
+            "The method groups has to be told the number of clusters.",
+            "Give n_clusters.",
+            command="Give --clusters K.",
+            parameter="n_clusters",
+        )
+
+
+def _check_rows(given: Given) -> None:
+    n_clusters = given.params["n_clusters"]
+    if n_clusters > given.n_rows:
+        raise Refusal(
+            f"{n_clusters} clusters are asked for, of {counted(given.n_rows, 'row')}.",
+            "Take a smaller n_clusters.",
+            command="Take a smaller --clusters.",
+            parameter="n_clusters",
+            value=n_clusters,
+        )
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def _anything_goes(_: Any) -> None:
+    """Refuse nothing."""
+
+
+def _no_bandwidth(_: Any) -> None:
+    """Give none: distances are not those of the columns."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method by name, with all that is particular to it.
+
+    Attributes
+    ----------
+    name : str
+    help : str
+        What it does, in a line.
+    uses : frozenset of str
+        The parameters of `cluster` that it takes, besides those that all take; "views" where X
+        may be several tables.
+    make : callable
+        Makes the estimator, not yet fitted, from a setting and the parameters that it uses.
+    describe : callable
+        Says what a fitted model did, in a line.
+    check_params, check_given : callable
+        Refuse parameters that do not go together; links and rows that it cannot use.
+    bandwidth : callable
+        The bandwidth of a fitted model, in units of the columns; None where it has none.
+    conflicts : {"weighed", "softened", "refused"}
+        Links that contradict each other are weighed; or weighed where confidences are below one;
+        or refused.
+    scales : bool
+        Whether it scales columns itself.
+    """
+
+    name: str
+    help: str
+    uses: frozenset[str]
+    make: Callable[..., Any]
+    describe: Callable[[Any], str]
+    check_params: Callable[[Mapping[str, Any]], None] = _anything_goes
+    check_given: Callable[[Given], None] = _anything_goes
+    bandwidth: Callable[[Any], Any] = _no_bandwidth
+    conflicts: Literal["weighed", "softened", "refused"] = "refused"
+    scales: bool = False
+
+    @property
+    def takes_views(self) -> bool:
+        """Whether the data is several tables."""
+        return "views" in self.uses
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "mean-shift",
+            "plain mean shift, then refine where there are links",
+            frozenset({"bandwidth", "kernel", "n_neighbors", "space"}),
+            make=_make_mean_shift,
+            describe=_describe_mean_shift,
+            check_params=_check_reach,
+            check_given=_check_links_to_choose_by,
+            bandwidth=_bandwidth_of_mean_shift,
+            conflicts="weighed",
+        ),
+        Method(
+            "cms",
+            "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
+            frozenset({"bandwidth"}),
+            make=_make_constrained,
+            describe=_describe_constrained,
+            check_params=_check_number,
+            check_given=_check_cannot_links,
+            bandwidth=_bandwidth_of_constrained,
+            conflicts="softened",
+            scales=True,
+        ),
+        Method(
+            "kernel",
+            "mean shift in a kernel's space, projected by must-links",
+            frozenset({"n_neighbors"}),
+            make=partial(_make_kernel, "project"),
+            describe=partial(_describe_kernel, "projected by"),
+            check_given=_check_must_links,
+        ),
+        Method(
+            "skms",
+            "mean shift in a kernel's space, learned from must-links and cannot-links",
+            frozenset({"n_neighbors"}),
+            make=partial(_make_kernel, "learn"),
+            describe=partial(_describe_kernel, "learned from"),
+        ),
+        Method(
+            "metric",
+            "mean shift under a metric learned from links or known labels",
+            frozenset({"n_neighbors"}),
+            make=_make_metric,
+            describe=_describe_metric,
+            check_given=_check_both_kinds,
+        ),
+        Method(
+            "groups",
+            "clusters that each choose among several views of the data; needs their number",
+            frozenset({"n_clusters", "views"}),
+            make=_make_groups,
+            describe=_describe_groups,
+            check_params=_check_n_clusters,
+            check_given=_check_rows,
+            conflicts="softened",
+        ),
+    )
+}
+
+_ALL_USE = frozenset({"max_iter"})
+# How a parameter is called in a sentence, and on the command line where that is another name.
+_NAMES = {
+    "bandwidth": "A bandwidth has",
+    "kernel": "A kernel has",
+    "n_neighbors": "A number of neighbours has",
+    "space": "A space has",
+    "n_clusters": "A number of clusters has",
+    "views": "Views have",
+}
+_OPTIONS = {"n_clusters": "--clusters", "views": "--view"}
+
+
+def known_params() -> frozenset[str]:
+    """Give the parameters that some method takes."""
+    return _ALL_USE.union(*(method.uses for method in METHODS.values())) - {"views"}
+
+
+def check_params(method: str, params: Mapping[str, Any]) -> None:
+    """Refuse what a method would ignore or lacks, and parameters that do not go together.
+
+    Of "auto" all is taken that some method takes.
+    """
+    if method == "auto":
+        _check_reach(params)
+        return
+    row = METHODS[method]
+    for name in params:
+        if name not in row.uses | _ALL_USE:
+            takers = [other.name for other in METHODS.values() if name in other.uses]
+            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+            leave = (
+                "Leave it out"
+                if name != "views"
+                else "Put the tables side by side with numpy.hstack"
+            )
+            raise Refusal(
+                f"{_NAMES[name]} no meaning with the method {method}.",
+                f"{leave}, or use method={' or '.join(map(repr, takers))}.",
+                command=f"Leave {option} out, or use --method {' or '.join(takers)}.",
+                parameter=name,
+                value=params[name],
+            )
+    row.check_params(params)

@@ -1,8 +1,0 @@
-"""A clustering as one page of HTML that needs no network: picture, clusters, links, how to redo it.
-
-Needs no matplotlib: the page draws its own pictures.
-"""
-
-from linkshift.report._page import Report, render
-
-__all__ = ["Report", "render"]
