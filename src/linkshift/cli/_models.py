@@ -102,13 +102,13 @@ class SavedModel:
 
 def write_model(path: Path, model: Any, about: dict[str, Any]) -> None:
     """Save a model, but for its progress bar."""
-    from linkshift.model_files import save
+    from linkshift import model_files
 
     for part in _parts(model):
         if "progress" in part.get_params(deep=False):
             part.set_params(progress=None)
     try:
-        save(model, path, about=about)
+        model_files.save(model, path, about=about)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
 

@@ -6,25 +6,27 @@ members are plain arrays of numbers, truth values or text:
 >>> import json, tempfile
 >>> from pathlib import Path
 >>> import numpy as np
->>> from linkshift import MeanShift
->>> from linkshift.model_files import about, load, save
+>>> from linkshift import MeanShift, model_files
 >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [5.0], [5.1]])
 >>> folder = tempfile.TemporaryDirectory()
 >>> path = Path(folder.name) / "model.npz"
->>> save(MeanShift(bandwidth=1.0).fit(X), path, about={"columns": ["length"], "scale": 2.5})
->>> load(path).predict([[0.4], [4.9]])
+>>> notes = {"columns": ["length"], "scale": 2.5}
+>>> model_files.save(MeanShift(bandwidth=1.0).fit(X), path, about=notes)
+>>> model_files.load(path).predict([[0.4], [4.9]])
 array([0, 1])
->>> about(path)
+>>> model_files.about(path)
 {'columns': ['length'], 'scale': 2.5}
 >>> with np.load(path, allow_pickle=False) as members:
 ...     header = json.loads(members["header"].tobytes())
 >>> header["format"], header["format_version"], header["model"]["estimator"]["class"]
-('linkshift model', 1, 'MeanShift')
+('linkshift model', 2, 'MeanShift')
 >>> folder.cleanup()
 
-The header's key "about" holds what ``save`` was given under that name, as plain JSON; it is left
-out when that is nothing. In "model", None, truth values, finite numbers, text and lists stand for
-themselves. Everything else is an object with one key that says what it is:
+The header's "arrays" lists the members: type, shape and SHA-256 of each; "digest" is the SHA-256 of
+the rest of the header. A file that was changed or damaged since is refused. "about" holds what
+``save`` was given under that name, as plain JSON; it is left out when that is nothing. In "model",
+None, truth values, finite numbers, text and lists stand for themselves. Everything else is an
+object with one key that says what it is:
 
 ============ =========================================================================
 key          value
@@ -33,25 +35,26 @@ key          value
 "tuple"      list of items
 "dict"       object: text to item
 "slice"      [start, stop, step]; "range" alike
-"dtype"      name of a number type
-"array"      name of a member; "frozen" is a read-only array, "scalar" a NumPy scalar
+"array"      name of a member
 "text"       list of str: a one-dimensional array of Python strings (names of columns)
-"object"     [name, fields], with a name from the list in ``linkshift._model_values``
-"estimator"  class, parameters, fitted attributes and metadata requests
+"profile"    [name, reach] of a kernel profile
+"density"    what its builder was given; "links" alike
+"estimator"  class, parameters, fields of a fit, metadata requests; "frozen" around it
 ============ =========================================================================
 
-Only the names listed there are ever turned into objects. Functions are refused, and so are random
-generators: their state is of no use to ``predict``. What can be computed again is left out.
+Nothing else is ever made. Functions are refused, and so are random generators: their state is of
+no use to ``predict``. A fitted model is stored as what it was built from, which is checked field by
+field (:mod:`linkshift.models.parts`); what can be computed again is left out. A file that somebody
+wrote on purpose may hold any model, but none that reads or writes where it should not.
 
-Compatibility: a file of an older format version or with fewer parameters (those that a later
-version added take their defaults) is read; a newer format version is refused. "about" came without
-a new format version: readers that do not know it pass over it and load the model. Labels are the
-same in another process with the same versions of the libraries; other versions, and other machines,
-may round otherwise.
+Compatibility: a file with fewer parameters (those that a later version added take their defaults)
+is read; another format version is refused. Labels are the same in another process with the same
+versions of the libraries; other versions, and other machines, may round otherwise.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -70,14 +73,16 @@ from sklearn.utils.validation import check_is_fitted
 import linkshift
 from linkshift._core.arrays import Array
 from linkshift._core.files import replacing
-from linkshift._model_values import ARRAY_KINDS, DEEPEST, ESTIMATORS, Decoder, Encoder, Refused
+from linkshift._core.messages import Refusal
+from linkshift.models.parts import ESTIMATORS, Refused
+from linkshift.models.values import ARRAY_KINDS, DEEPEST, Decoder, Encoder, fingerprint
 
 __all__ = ["about", "load", "save"]
 
 Found = TypeVar("Found")
 
 _FORMAT = "linkshift model"
-_VERSION = 1
+_VERSION = 2
 _HEADER = "header"
 _LEAVES = (type(None), bool, int, str)
 _DAY = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
@@ -94,18 +99,13 @@ def save(
     Parameters
     ----------
     model : estimator
-        A fitted MeanShift, ConstrainedMeanShift, KernelMeanShift, MetricMeanShift,
-        GroupFeatureClustering or SCML. Functions among its parameters (a kernel or metric of your
+        Fitted; any of linkshift's own. Functions among its parameters (a kernel or metric of your
         own, ``progress``) and random generators raise TypeError: a file holds data only.
     path : path
         Where to; taken as it is, no suffix is added.
     about : dict, default=None
         What else to keep, for :func:`about` to give back: None, truth values, finite numbers, text,
         lists, and dicts with text as keys. Anything else raises TypeError.
-
-    Examples
-    --------
-    See the top of :mod:`linkshift.model_files`.
     """
     if type(model) not in ESTIMATORS.values():
         raise TypeError(
@@ -125,10 +125,12 @@ def save(
             "scikit-learn": sklearn.__version__,
         },
         "model": encoder.encode(model, "model"),
+        "arrays": encoder.manifest,
     }
+    _refuse_changed(model, Decoder(encoder.arrays, "this session").decode(header["model"]))
     if notes:
         header["about"] = notes
-    text = json.dumps(header, allow_nan=False).encode()
+    text = json.dumps(header | {"digest": _digest(header)}, allow_nan=False).encode()
     with replacing(path) as temporary, ZipFile(temporary, "x", ZIP_STORED) as archive:
         _write(archive, _HEADER, np.frombuffer(text, dtype=np.uint8))
         for name, array in encoder.arrays.items():
@@ -151,18 +153,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        The file is no model file, is damaged, has pickled objects inside, or comes from a later
-        version of linkshift. Files that cannot be opened raise OSError as usual.
-
-    Examples
-    --------
-    See the top of :mod:`linkshift.model_files`.
+        The file is no model file, was changed or damaged, has pickled objects inside, or comes
+        from another version of linkshift. Files that cannot be opened raise OSError as usual.
     """
     return _opened(path, _read_model)
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what :func:`save` was told to keep beside the model, and nothing else.
+    """Read what :func:`save` was given to keep beside the model, and nothing else.
 
     Parameters
     ----------
@@ -177,40 +175,65 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        The file is no model file, is damaged, or comes from a later version of linkshift; arrays
-        of the model are not looked at.
-
-    Examples
-    --------
-    See the top of :mod:`linkshift.model_files`.
+        As :func:`load`, but arrays of the model are not looked at.
     """
-    return _opened(path, lambda members: _notes(members.header()))
+    return _opened(path, lambda archive: _notes(_read_header(archive)))
 
 
-def _opened(path: str | os.PathLike[str], read: Callable[[_Members], Found]) -> Found:
+def _refuse_changed(model: Any, again: Any) -> None:
+    """Refuse a model with attributes that a file would not give back."""
+    others = sorted(vars(model).keys() - vars(again).keys())
+    if others:
+        raise TypeError(
+            f"model.{others[0]} is nothing that a fit has set; a model file does not take it. "
+            f"Use about=..., and del model.{others[0]} first."
+        )
+
+
+def _digest(header: dict[str, Any]) -> str:
+    rest = {name: value for name, value in header.items() if name != "digest"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def _opened(path: str | os.PathLike[str], read: Callable[[ZipFile], Found]) -> Found:
     with Path(path).open("rb") as stream:
         try:
             with ZipFile(stream) as archive:
-                return read(_Members(archive))
+                members = archive.infolist()
+                if len({info.filename for info in members}) != len(members):
+                    raise Refused("two of its members have the same name")
+                if sum(info.file_size for info in members) > os.fstat(stream.fileno()).st_size:
+                    raise Refused("its members overlap")
+                return read(archive)
         except Refused as refused:
             problem = str(refused)
         except Exception as error:  # damaged bytes make zipfile, NumPy and json raise anything
             problem = f"it is no npz archive, or damaged ({type(error).__name__}: {error})"
-    raise ValueError(
-        f"{os.fspath(path)!r} cannot be loaded as a linkshift model: {problem}. Take a file that "
-        "linkshift.model_files.save has written, or fit and save the model again."
+    raise Refusal(
+        f"{os.fspath(path)!r} cannot be loaded as a linkshift model: {problem}.",
+        "Take a file that linkshift.model_files.save has written, or fit and save the model again.",
     )
 
 
-def _read_model(members: _Members) -> Any:
-    header = members.header()
+def _read_model(archive: ZipFile) -> Any:
+    header = _read_header(archive)
     _notes(header)
     match header:
-        case {"model": {"estimator": _}}:
-            model = Decoder(members.array, _writer(header)).decode(header["model"])
+        case {"model": {"estimator": _}, "arrays": dict(manifest)}:
+            pass
         case _:
-            raise Refused("its header holds no estimator")
-    members.refuse_others()
+            raise Refused("its header holds no estimator, or no list of arrays")
+    others = {info.filename.removesuffix(".npy") for info in archive.infolist()} - {_HEADER}
+    for name in sorted(others ^ manifest.keys()):
+        raise Refused(f"its member {name!r} is " + ("not listed" if name in others else "missing"))
+    arrays = {name: _read(archive, name) for name in manifest}
+    listed = {name: fingerprint(array) for name, array in arrays.items()}
+    if listed != manifest or header.get("digest") != _digest(header):
+        raise Refused("it was changed or damaged since it was written")
+    decoder = Decoder(arrays, _writer(header))
+    model = decoder.decode(header["model"])
+    if decoder.unused:
+        raise Refused(f"its member {min(decoder.unused)!r} is not part of the model")
     return model
 
 
@@ -220,12 +243,11 @@ def _writer(header: dict[str, Any]) -> str:
 
 def _notes(header: dict[str, Any]) -> dict[str, Any]:
     """Check what the file keeps beside the model."""
-    found = header.get("about", {})
+    notes: dict[str, Any] = header.get("about", {})
     try:
-        _check_notes(found)
+        _check_notes(notes)
     except TypeError as error:
         raise Refused(f"its header holds something that save refuses ({error})") from None
-    notes: dict[str, Any] = found
     return notes
 
 
@@ -274,78 +296,54 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is no JSON")
 
 
-class _Members:
-    """Header and arrays of an archive, each read once."""
-
-    def __init__(self, archive: ZipFile) -> None:
-        self._archive = archive
-        self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-        if len(self._members) != len(archive.infolist()):
-            raise Refused("two of its members have the same name")
-        self._used: set[str] = set()
-
-    def header(self) -> dict[str, Any]:
-        """Read the header, and check that it is one of this format and not of a later version."""
-        if _HEADER not in self._members:
-            raise Refused("it has no member 'header', so it is another kind of npz or zip file")
-        raw = self._read(_HEADER)
-        if raw.dtype != np.uint8 or raw.ndim != 1:
-            raise Refused("its header is not JSON as bytes, so it is another kind of npz file")
-        try:
-            header = json.loads(raw.tobytes(), parse_constant=_no_constant)
-        except ValueError:
-            raise Refused("its header is not JSON, so it is another kind of npz file") from None
-        if not isinstance(header, dict) or header.get("format") != _FORMAT:
-            raise Refused(f"its header does not say {_FORMAT!r}, so it is another kind of file")
-        version, versions = header.get("format_version"), header.get("versions")
-        if type(version) is not int or version < 1:
-            raise Refused(f"its format version is {version!r}, not a whole number from 1 on")
-        if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
-            raise Refused("its header does not tell the versions that wrote it")
-        if version > _VERSION:
-            raise Refused(
-                f"it has format version {version}, written by {_writer(header)}, and linkshift "
-                f"{linkshift.__version__} reads up to {_VERSION}; update linkshift"
-            )
-        return header
-
-    def array(self, name: str) -> Array:
-        """Read an array of the model."""
-        if name == _HEADER:
-            raise Refused("its header is no array of the model")
-        return self._read(name)
-
-    def refuse_others(self) -> None:
-        """Refuse members that nobody has read."""
-        unused = sorted(self._members.keys() - self._used)
-        if unused:
-            raise Refused(f"its member {unused[0]!r} is not part of the model")
-
-    def _read(self, name: str) -> Array:
-        """Read a member whole, by which its checksum is compared, and only then look at it."""
-        info = self._members.get(name)
-        if info is None:
-            raise Refused(f"its member {name!r} is missing")
-        if info.compress_type != ZIP_STORED:  # memory is then bounded by the size of the file
-            raise Refused(f"its member {name!r} is compressed, which save never does")
-        self._used.add(name)
-        data = self._archive.read(info)
-        stream = io.BytesIO(data)
-        if npy.read_magic(stream) != (1, 0):
-            raise Refused(f"its member {name!r} is in another version of the npy format")
-        shape, fortran, dtype = npy.read_array_header_1_0(stream)
-        if dtype.hasobject:
-            raise Refused(
-                f"its member {name!r} holds pickled objects, which could run code and are never "
-                "loaded"
-            )
-        body = data[stream.tell() :]
-        if dtype.kind not in ARRAY_KINDS or not dtype.itemsize:
-            raise Refused(f"its member {name!r} is of type {dtype}, not numbers or text")
-        if math.prod(shape) * dtype.itemsize != len(body):
-            raise Refused(f"its member {name!r} has not the size that it says")
-        values = np.frombuffer(body, dtype) if body else np.empty(0, dtype)
-        # A copy, in this machine's byte order: values of a buffer cannot be written to.
-        return values.reshape(shape, order="F" if fortran else "C").astype(
-            dtype.newbyteorder("="), order="K"
+def _read_header(archive: ZipFile) -> dict[str, Any]:
+    """Read the header, and check that it is one of this format and version."""
+    if f"{_HEADER}.npy" not in archive.namelist():
+        raise Refused("it has no member 'header', so it is another kind of npz or zip file")
+    raw = _read(archive, _HEADER)
+    if raw.dtype != np.uint8 or raw.ndim != 1:
+        raise Refused("its header is not JSON as bytes, so it is another kind of npz file")
+    try:
+        header = json.loads(raw.tobytes(), parse_constant=_no_constant)
+    except ValueError:
+        raise Refused("its header is not JSON, so it is another kind of npz file") from None
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise Refused(f"its header does not say {_FORMAT!r}, so it is another kind of file")
+    version, versions = header.get("format_version"), header.get("versions")
+    if type(version) is not int or version < 1:
+        raise Refused(f"its format version is {version!r}, not a whole number from 1 on")
+    if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
+        raise Refused("its header does not tell the versions that wrote it")
+    if version != _VERSION:
+        remedy = "; update linkshift" if version > _VERSION else " only"
+        raise Refused(
+            f"it has format version {version}, written by {_writer(header)}, and linkshift "
+            f"{linkshift.__version__} reads version {_VERSION}{remedy}"
         )
+    return header
+
+
+def _read(archive: ZipFile, name: str) -> Array:
+    """Read a member whole, by which its checksum is compared, and only then look at it."""
+    info = archive.getinfo(f"{name}.npy")
+    if info.compress_type != ZIP_STORED:  # memory is then bounded by the size of the file
+        raise Refused(f"its member {name!r} is compressed, which save never does")
+    data = archive.read(info)
+    stream = io.BytesIO(data)
+    if npy.read_magic(stream) != (1, 0):
+        raise Refused(f"its member {name!r} is in another version of the npy format")
+    shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    if dtype.hasobject:
+        raise Refused(
+            f"its member {name!r} holds pickled objects, which could run code and are never loaded"
+        )
+    body = data[stream.tell() :]
+    if dtype.kind not in ARRAY_KINDS or not dtype.itemsize:
+        raise Refused(f"its member {name!r} is of type {dtype}, not numbers or text")
+    if math.prod(shape) * dtype.itemsize != len(body):
+        raise Refused(f"its member {name!r} has not the size that it says")
+    values = np.frombuffer(body, dtype) if body else np.empty(0, dtype)
+    # A copy, in this machine's byte order: values of a buffer cannot be written to.
+    return values.reshape(shape, order="F" if fortran else "C").astype(
+        dtype.newbyteorder("="), order="K"
+    )

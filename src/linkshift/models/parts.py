@@ -12,7 +12,7 @@ rule         value
 "i n -1..k"  array of int64, from -1 to below k
 "float >0"   one number; ">=0" alike
 "int 1.."    one whole number, from 1 up
-"list"       value of that class
+"Links"      value of that class
 "?"          at the end: or None
 ============ ======================================================================
 
@@ -37,6 +37,7 @@ from linkshift.estimators import (
     path_mean_shift,
 )
 from linkshift.estimators._base import Fitted
+from linkshift.estimators._constrained_shift import Run
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.estimators.refined_clustering import RefinedClustering
 from linkshift.groups.alternation import Alternation
@@ -47,17 +48,40 @@ from linkshift.metric_learning import SCML
 from linkshift.metric_learning.embedding import Embedding
 from linkshift.modes import Modes, basin_labels
 from linkshift.profiles import Profile
-from linkshift.shift.anisotropic import AnisotropicDensity
 from linkshift.shift.binning import pool_points
 from linkshift.shift.density import Density, build_density
 from linkshift.spaces.kernel import Kernel, KernelSpace
 
 __all__ = ["ESTIMATORS", "Refused", "restore", "taken"]
 
-Values, Sizes, Rules = dict[str, Any], dict[str, int], dict[str, str]
+Values = dict[str, Any]
+Sizes = dict[str, int]
+Rules = dict[str, str]
 Built = tuple[Any, Values]  # a state, and attributes that are no fields
 
-_DTYPES = {"f": ("float64",), "x": ("float64", "float32"), "i": ("int64",)}
+# Names in files, which stay when a class is renamed.
+ESTIMATORS: dict[str, type[BaseEstimator]] = {
+    "ConstrainedMeanShift": constrained_mean_shift.ConstrainedMeanShift,
+    "GroupFeatureClustering": GroupFeatureClustering,
+    "KernelMeanShift": kernel_mean_shift.KernelMeanShift,
+    "MeanShift": mean_shift.MeanShift,
+    "MetricMeanShift": metric_mean_shift.MetricMeanShift,
+    "PathMeanShift": path_mean_shift.PathMeanShift,
+    "RefinedClustering": RefinedClustering,
+    "SCML": SCML,
+}
+_KINDS = {
+    "f": ("float64",),
+    "x": ("float64", "float32"),
+    "i": ("int64",),
+    "bandwidth": ("float", "float64"),
+    "bounds": ("list", "tuple", "int64"),
+    "clusterer": tuple(name for name in ESTIMATORS if name != "SCML"),
+    "landscape": ("Density", "AnisotropicDensity"),
+    "metric": ("SCML", "float64"),
+    "None": ("NoneType",),
+}
+_ARRAYS = ("f", "x", "i")
 _MOST_REPEATED = 1000  # columns of views, in columns of the table: so is memory bounded
 
 
@@ -72,16 +96,18 @@ def check(name: str, value: Any, rule: str, sizes: Sizes) -> None:
         return
     limits = rest.pop() if rest and (">" in rest[-1] or ".." in rest[-1]) else ""
     found = value.dtype.name if type(value) is np.ndarray else type(value).__name__
-    if found not in _DTYPES.get(kind, (kind,)) and not (kind == "array" and found != "object"):
+    if found not in _KINDS.get(kind, (kind,)) and (
+        kind != "array" or type(value) is not np.ndarray
+    ):
         raise Refused(f"its {name} is {found}, not {rule!r}")
-    if kind in _DTYPES:
+    if kind in _ARRAYS:
         if value.ndim != len(rest):
             raise Refused(f"its {name} has {value.ndim} dimensions, not {rule!r}")
         for size, wanted in zip(value.shape, rest, strict=True):
             given = int(wanted) if wanted.isdigit() else sizes.setdefault(wanted, max(size, 1))
             if size != given and wanted != "*":
                 raise Refused(f"its {name} has {size} entries for {wanted} = {given}")
-    if kind in _DTYPES or kind in ("float", "int"):
+    if kind in _ARRAYS or kind in ("float", "int"):
         low, _, high = limits.lstrip(">=").partition("..")
         inside = np.isfinite(value) & (value >= float(low or -np.inf))
         if ">" in limits and "=" not in limits:
@@ -94,7 +120,7 @@ def check(name: str, value: Any, rule: str, sizes: Sizes) -> None:
 
 def taken(model: Any) -> Values:
     """Fields of a fitted model, by where they are in it."""
-    rules, takes, _ = _PARTS[type(model)]
+    rules, takes, _ = _part(model)
     return {name: takes.get(name, _reach)(model, name) for name in _ROWS | rules}
 
 
@@ -106,7 +132,7 @@ def _reach(model: Any, path: str) -> Any:
 
 def restore(model: Any, values: Any) -> None:
     """Set what a fit would have set, from fields that nobody has checked yet."""
-    rules, _, build = _PARTS[type(model)]
+    rules, _, build = _part(model)
     rules = _ROWS | rules
     given = values.keys() if type(values) is dict else set()
     if given != rules.keys():
@@ -124,7 +150,7 @@ def restore(model: Any, values: Any) -> None:
             raise Refused("its columns have other names")
         model.feature_names_in_ = names
     state, attributes = build(model, values, sizes)
-    if type(model) is SCML:
+    if "links_" not in rules:
         vars(model).update(attributes)
         return
     for name in rules.keys() - _ROWS.keys():
@@ -176,11 +202,12 @@ def _space(values: Values, sizes: Sizes) -> KernelSpace | None:
 
 # MeanShift and PathMeanShift ---------------------------------------------------------------------
 
-_MEAN_SHIFT = _MODES | {
+_MEAN_SHIFT = {
+    **_MODES,
     "_state.density": "Density",
     "_state.cells.side": "float >0 ?",
     "_state.cell_labels": "i cells 0..k ?",
-    "bandwidth_": "array",
+    "bandwidth_": "bandwidth",
     "n_iter_": "int 0..",
     "paths_": "list ?",
     "links_": "Links",
@@ -218,7 +245,7 @@ _PATH = {
 
 def _path(_: Any, values: Values, sizes: Sizes) -> Built:
     profile, centers, bandwidths, _centers, lift = [values[name] for name in _PATH][:5]
-    state = path_mean_shift.first_level(values["_fit_X"], profile, centers, lift, bandwidths)
+    state = path_mean_shift.route(values["_fit_X"], profile, centers, lift, bandwidths)
     levels = {"bandwidth_": float(bandwidths[-1]), "n_iter_": len(bandwidths)}
     return state, levels | {"n_clusters_": sizes["k"]}
 
@@ -241,7 +268,7 @@ _CONSTRAINED = {
 
 def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
     low, span, schedule, params, runs = [values[name] for name in _CONSTRAINED][:5]
-    points = constrained_mean_shift.scaled(values["_fit_X"], low, span)
+    points = (values["_fit_X"].astype(np.float64) - low) / span
     check("low and span", points, "f n d", sizes)
     if params.keys() != model._shift_params().keys() or {*map(type, params.values())} != {str}:
         raise Refused("its shift had other parameters")
@@ -258,7 +285,7 @@ def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
         check("bending", confidence, "f * >0", sizes)
         if len(pairs) != len(confidence):
             raise Refused("its pairs do not have a confidence each")
-        made[name] = constrained_mean_shift._Run(history, (pairs, confidence))
+        made[name] = Run(history, (pairs, confidence))
     return constrained_mean_shift._State(low, span, points, schedule, params, made), {}
 
 
@@ -315,7 +342,7 @@ _METRIC = (
     | _MODES
     | {
         "_state.root": "f * rank ?",
-        "_state.landscape": "density",
+        "_state.landscape": "landscape",
         "_state.from_labels": "bool",
         "metric_": "metric",
         "bandwidth_": "f n >0",
@@ -327,3 +354,187 @@ _METRIC = (
         "labels_": "i n 0..k",
     }
 )
+
+
+def _metric(_: Any, values: Values, sizes: Sizes) -> Built:
+    space, rank, root = _space(values, sizes), values["rank_"], values["_state.root"]
+    landscape, metric = values["_state.landscape"], values["metric_"]
+    measured = len(metric) if isinstance(metric, np.ndarray) else _reach(metric, "n_features_in_")
+    known = sizes["d"] if space is None else min(rank, sizes["axes"])
+    if not rank == known == measured == sizes.get("rank", rank):
+        raise Refused("its metric is for other columns")
+    if (space is None) != (values["cluster_centers_"] is not None):
+        raise Refused("its centers are not in its columns")
+    given, tilted = landscape.inputs(), root is None
+    points = given["points"] if tilted and "points" in given else given.get("X")
+    width = rank if tilted else max(len(root), 1)
+    if isinstance(landscape, Density) == tilted or points.shape != (sizes["n"], width):
+        raise Refused("its density is not that of its rows under its metric")
+    modes = _modes(values, sizes, landscape.n_features if tilted else width)
+    labels_told = values["_state.from_labels"]
+    state = metric_mean_shift._State(space, rank, root, landscape, modes, labels_told)
+    return state, {} if space is None else {"sigma_": space.kernel.sigma}
+
+
+# GroupFeatureClustering and RefinedClustering ----------------------------------------------------
+
+_CUTS = ["view", "positive", "negative", "threshold", "a", "b", "gain", "start"]
+_GROUPS = {
+    "widths": "list ?",
+    "names": "list",
+    "metrics": "list",
+    "gammas": "list",
+    "_state.groups": "dict ?",
+    "classifiers_.start": "f k",
+    **{f"classifiers_.{name}": "i k rounds -1..n" for name in _CUTS[:3]},
+    **{f"classifiers_.{name}": "f k rounds" for name in _CUTS[3:7]},
+    "history_": "list",
+    "size_bounds_": "bounds ?",
+    "loss_": "float",
+    "links_": "Links",
+    "labels_": "i n 0..k",
+}
+_TAKE_GROUPS: dict[str, Callable[[Any, str], Any]] = {
+    "widths": lambda m, _: (
+        None if hasattr(m, "n_features_in_") else [view.width for view in m._state.views]
+    ),
+    "names": lambda m, _: list(m._state.names),
+    "metrics": lambda m, _: [view.metric for view in m._state.views],
+    "gammas": lambda m, _: [
+        None if view.metric == "kernel" else view.gamma for view in m._state.views
+    ],
+    "history_": lambda m, _: [(one.partitions, one.loss, one.changed) for one in m.history_],
+}
+
+
+def _groups(_: Any, values: Values, sizes: Sizes) -> Built:
+    bank = _bank(values, sizes)
+    cuts = [values[f"classifiers_.{name}"] for name in _CUTS]
+    view, positive, negative = cuts[:3]
+    if (view >= bank.n_views).any() or (np.minimum(positive, negative)[view >= 0] < 0).any():
+        raise Refused("its classifiers compare with no sample")
+    history = []
+    for partitions, loss, changed in values["history_"]:
+        check("history_", loss, "f *", sizes)
+        check("history_", changed, f"f {len(loss)}", sizes)
+        check("history_", partitions, f"i {len(loss) + 1} n 0..n", sizes)
+        history.append(Alternation(partitions, loss, changed))
+    classifiers = Classifiers(*cuts, bank.n_views)
+    return bank, {
+        "history_": history,
+        "n_iter_": max(one.n_iter for one in history),
+        "size_bounds_": values["size_bounds_"],
+        "classifiers_": classifiers,
+        "view_importances_": classifiers.view_importances,
+        "view_names_": bank.names,
+    }
+
+
+def _bank(values: Values, sizes: Sizes) -> KernelBank:
+    """Kernels of the views; none of their values are worked out before somebody asks."""
+    X, groups = values["_fit_X"], values["_state.groups"]
+    names, metrics, gammas = (values[key] for key in ("names", "metrics", "gammas"))
+    widths = values["widths"] or [sizes["d"]]
+    views: Any = X
+    if groups is None:
+        if sum(widths) != sizes["d"] or min(widths) < 1:
+            raise Refused("its views are of other columns")
+        views = dict(zip(names, np.split(X, np.cumsum(widths)[:-1], axis=1), strict=True))
+    elif sum(np.size(columns) for columns in groups.values()) > _MOST_REPEATED * sizes["d"]:
+        raise Refused("its views repeat its columns too often")
+    if not all(type(metric) is str for metric in metrics):
+        raise Refused("its views are compared by something without a name")
+    bank = kernel_bank(
+        views,
+        groups=groups,
+        metric=dict(zip(names, metrics, strict=True)),
+        gamma={name: g for name, g in zip(names, gammas, strict=True) if g is not None},
+        max_bytes=0,
+    )
+    if list(bank.names) != names:
+        raise Refused("its views have other names")
+    return bank
+
+
+_REFINED = {
+    "estimator_": "clusterer",
+    "labels_before_": "i n -1..",
+    "links_": "Links",
+    "labels_": "i n -1..n",
+}
+
+
+def _refined(_: Any, values: Values, sizes: Sizes) -> Built:
+    if _reach(values["estimator_"], "_fit_X.shape") != (sizes["n"], sizes["d"]):
+        raise Refused("its clusterer was fitted to other rows")
+    return None, {}
+
+
+# SCML --------------------------------------------------------------------------------------------
+
+_SCML = {
+    "classes_": "array ?",
+    "_fit_y": "i n ?",
+    "bases_": "f bases d",
+    "scale_": "float >0",
+    "n_bases_": "int 1..",
+    "n_triplets_": "int 0..",
+    "objective_": "float",
+    "start_objective_": "float",
+    "n_iter_": "int 0..",
+}
+_SCML_GLOBAL = _SCML | {"weights_": "f bases >=0", "components_": "f rank d"}
+_SCML_LOCAL = _SCML | {
+    "coefficients_": "f bases *",
+    "embedding_.kernel.sigma": "float >0",
+    "embedding_.landmarks": "f landmarks d",
+    "embedding_.column_means": "f landmarks",
+    "embedding_.map": "f landmarks *",
+}
+
+
+def _scml(_: Any, values: Values, sizes: Sizes) -> Built:
+    X, classes, codes = values["_fit_X"], values["classes_"], values["_fit_y"]
+    sizes["classes"] = 0 if classes is None else len(classes)
+    check("_fit_y", codes, "i n 0..classes" if sizes["classes"] else "None", sizes)
+    made = {"_fit_X": X, "_centre": X.mean(axis=0, dtype=np.float64)}
+    made |= {name: values[name] for name in values if name in _SCML}
+    return None, made
+
+
+def _scml_global(model: Any, values: Values, sizes: Sizes) -> Built:
+    root = values["components_"]
+    made = _scml(model, values, sizes)[1] | {"weights_": values["weights_"], "components_": root}
+    with one_blas_thread():  # as in fit
+        return None, made | {"metric_": root.T @ root, "_n_features_out": len(root)}
+
+
+def _scml_local(model: Any, values: Values, sizes: Sizes) -> Built:
+    coefficients, sigma, *parts = [values[name] for name in _SCML_LOCAL][len(_SCML) :]
+    check("coefficients_", coefficients, f"f bases {parts[-1].shape[1] + 1}", sizes)
+    return None, _scml(model, values, sizes)[1] | {
+        "coefficients_": coefficients,
+        "embedding_": Embedding(Kernel("gaussian", sigma=sigma), *parts),
+        "embedding_sigma_": sigma,
+    }
+
+
+_TAKE_RUNS = {"_state.runs": lambda m, _: {k: tuple(run) for k, run in m._state.runs.items()}}
+Part = tuple[Rules, dict[str, Callable[[Any, str], Any]], Callable[[Any, Values, Sizes], Built]]
+
+
+def _part(model: Any) -> Part:
+    return _PARTS[f"SCML {model.kind}" if type(model) is SCML else type(model).__name__]
+
+
+_PARTS: dict[str, Part] = {
+    "ConstrainedMeanShift": (_CONSTRAINED, _TAKE_RUNS, _constrained),
+    "GroupFeatureClustering": (_GROUPS, _TAKE_GROUPS, _groups),
+    "KernelMeanShift": (_KERNEL, {}, _kernel),
+    "MeanShift": (_MEAN_SHIFT, {}, _mean_shift),
+    "MetricMeanShift": (_METRIC, {}, _metric),
+    "PathMeanShift": (_PATH, {}, _path),
+    "RefinedClustering": (_REFINED, {}, _refined),
+    "SCML global": (_SCML_GLOBAL, {}, _scml_global),
+    "SCML local": (_SCML_LOCAL, {}, _scml_local),
+}

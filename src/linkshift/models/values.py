@@ -6,6 +6,7 @@ estimator is made of. Nothing else is ever written or made.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,11 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 
 import linkshift
 from linkshift._core.arrays import Array
-from linkshift.models.fields import Refused
-from linkshift.models.parts import ESTIMATORS, restore, taken
+from linkshift.links import Links
+from linkshift.models.parts import ESTIMATORS, Refused, restore, taken
 from linkshift.profiles import Profile
+from linkshift.shift.anisotropic import AnisotropicDensity, build_composed
+from linkshift.shift.density import Density, build_density
 
-__all__ = ["ARRAY_KINDS", "DEEPEST", "Decoder", "Encoder"]
+__all__ = ["ARRAY_KINDS", "DEEPEST", "Decoder", "Encoder", "fingerprint"]
 
 ARRAY_KINDS = "biufcU"
 DEEPEST = 100  # levels of nesting; a list that holds itself has no end
@@ -34,12 +37,20 @@ _OUTPUT = "_sklearn_output_config"  # and what set_output(...) said
 _CONTAINERS = ("default", "pandas", "polars")
 
 
+def fingerprint(array: Array) -> list[Any]:
+    """Type, shape, and SHA-256 of the contents, whatever the order in memory."""
+    stored = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    contents = hashlib.sha256(stored.reshape(-1).view(np.uint8))
+    return [stored.dtype.str, list(array.shape), contents.hexdigest()]
+
+
 class Encoder:
     """Values to JSON, with arrays put aside."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
-        self._names: dict[int, str] = {}  # by identity: one array in two places stays one
+        self.manifest: dict[str, list[Any]] = {}
+        self._names: dict[str, str] = {}  # by contents: equal arrays are written once
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
         """JSON for a value; ``where`` is how to reach it from the model, for messages."""
@@ -67,8 +78,8 @@ class Encoder:
         if kind in (slice, range):
             ends = [inner(getattr(value, end), f".{end}") for end in ("start", "stop", "step")]
             return {kind.__name__: ends}
-        if isinstance(value, np.generic):
-            return {"scalar": self._put(np.asarray(value), where)}
+        if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+            return inner(value.item(), "")
         if kind in (np.ndarray, np.memmap):
             texts = value.tolist() if value.dtype == object and value.ndim == 1 else [None]
             if all(type(text) is str for text in texts):  # names of columns in scikit-learn
@@ -76,6 +87,11 @@ class Encoder:
             return {"array": self._put(value, where)}
         if kind is Profile:
             return {"profile": [value.name, None if value.reach == math.inf else value.reach]}
+        if kind in (Density, AnisotropicDensity):
+            return {"density": inner(value.inputs(), ".inputs()")}
+        if kind is Links:
+            names = ("must", "cannot", "must_confidence", "cannot_confidence", "n_samples")
+            return {"links": inner({name: getattr(value, name) for name in names}, "")}
         if kind is FrozenEstimator:
             return {"frozen": inner(value.estimator, ".estimator")}
         if kind in _NAME_OF:
@@ -88,8 +104,11 @@ class Encoder:
                 f"{where} is an array of type {array.dtype}; a model file takes numbers, truth "
                 "values and text. Convert it, and fit again."
             )
-        name = self._names.setdefault(id(array), f"a{len(self.arrays)}")
-        self.arrays[name] = array
+        found = fingerprint(array)
+        # The order in memory is kept: sums of another order round otherwise.
+        key = f"{found} {array.flags.f_contiguous and not array.flags.c_contiguous}"
+        name = self._names.setdefault(key, f"a{len(self.arrays)}")
+        self.arrays[name], self.manifest[name] = array, found
         return name
 
     def _estimator(
@@ -186,13 +205,13 @@ class Decoder:
                 return np.array([*texts, None], dtype=object)[:-1].copy()
             case {"array": str(name)}:
                 return self._array(name)
-            case {"scalar": str(name)}:
-                array = self._array(name)
-                if array.ndim:
-                    raise Refused(f"its member {name!r} should be a single value")
-                return array[()]
             case {"profile": [str(name), None | int() | float() as reach]}:
                 return Profile(name, reach)  # type: ignore[arg-type]  # which it checks
+            case {"density": {"dict": dict(items)} as given}:
+                build = build_composed if "bases" in items else build_density
+                return build(**self.decode(given))
+            case {"links": {"dict": dict()} as given}:
+                return Links(**self.decode(given))
             case {"frozen": {"estimator": dict(parts)}}:
                 return FrozenEstimator(self._estimator(parts))
             case {"estimator": dict(parts)}:
@@ -205,8 +224,10 @@ class Decoder:
     def _array(self, name: str) -> Array:
         if name not in self._arrays:
             raise Refused(f"its member {name!r} is missing")
-        self.unused.discard(name)
-        return self._arrays[name]
+        if name in self.unused:
+            self.unused.remove(name)
+            return self._arrays[name]
+        return self._arrays[name].copy("K")  # two places: a change of one is none of the other
 
     def _estimator(self, parts: dict[str, Any]) -> BaseEstimator:
         match parts:

@@ -63,7 +63,7 @@ def merge(
             free[rows[covered]] = False
             free[i] = False
             chosen.append(i)
-    return Modes(distinct[chosen], np.full(len(chosen), share), seen.precision[chosen])
+    return Modes(distinct[chosen], np.full(len(chosen), share))
 
 
 class _Seen(NamedTuple):
@@ -98,16 +98,15 @@ def label(density: AnisotropicDensity, ends: Array, modes: Modes, *, n_threads: 
 
     On the end points that made the modes this is the mode that took them in.
     """
-    assert modes.precision is not None
-    forms, seen = density.forms, _see(density, ends, n_threads)
-    centers = forms.lift(forms.to_working(modes.centers))
+    seen, mode = (_see(density, where, n_threads) for where in (ends, modes.centers))
     m = ends.shape[0]
     labels = np.full(m, -1, dtype=np.int64)
     nearest, closest = np.zeros(m, dtype=np.int64), np.full(m, np.inf)
     every = np.arange(m)
-    for i in range(centers.shape[0]):
-        radius = float(modes.radius[i])
-        covered, squared = _covers(forms, centers[i], modes.precision[i], radius, seen, every)
+    for i, radius in enumerate(modes.radius.tolist()):
+        covered, squared = _covers(
+            density.forms, mode.lifted[i], mode.precision[i], radius, seen, every
+        )
         covered |= (ends == modes.centers[i]).all(axis=1)
         labels[covered & (labels < 0)] = i
         closer = squared < closest
