@@ -10,8 +10,9 @@ import numpy as np
 from benchmarks.harness import Array, Options, Row, interleave
 from benchmarks.speed.step import dense_case, exact_means
 from linkshift._core.threads import threads
-from linkshift.shift import density as shift_density
-from linkshift.shift.density import Density, mean_step
+from linkshift.shift import terms
+from linkshift.shift.density import Density
+from linkshift.shift.step import mean_step
 
 TITLE = (
     "loop against matrix products by number of columns, ns per pair: 1 thread (processor time), "
@@ -60,9 +61,9 @@ def case_from(
     limit: int, n: int, d: int, dtype: type[np.floating], options: Options
 ) -> tuple[Density, Array]:
     """Lay out a dense case with the products used from ``limit`` columns up."""
-    usual = shift_density.GEMM_FROM_DIMENSION
-    shift_density.GEMM_FROM_DIMENSION = limit
+    usual = terms.GEMM_FROM_DIMENSION
+    terms.GEMM_FROM_DIMENSION = limit
     try:
         return dense_case(n, d, dtype, options.seed)
     finally:
-        shift_density.GEMM_FROM_DIMENSION = usual
+        terms.GEMM_FROM_DIMENSION = usual

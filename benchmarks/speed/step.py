@@ -13,7 +13,8 @@ from benchmarks.harness import Array, Cell, Options, Row, interleave
 from benchmarks.speed.c_step import c_means, compiled
 from linkshift._core.threads import threads
 from linkshift.profiles import Profile
-from linkshift.shift.density import Density, build_density, mean_step
+from linkshift.shift.density import Density, build_density
+from linkshift.shift.step import mean_step
 
 TITLE = (
     "one dense Gaussian step, float32, ns per (start, point) pair: "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from typing import Any
 
@@ -40,11 +40,9 @@ from linkshift.metric_learning.embedding import Embedding
 from linkshift.metrics import LinkReport
 from linkshift.modes import Modes
 from linkshift.profiles import Profile
-from linkshift.shift._anisotropic_density import AnisotropicDensity
-from linkshift.shift._anisotropic_forms import Forms, Span
-from linkshift.shift.anisotropic import AnisotropicModes
+from linkshift.shift.anisotropic import AnisotropicDensity, build_composed
 from linkshift.shift.binning import Cells
-from linkshift.shift.density import Density, _products, _Terms
+from linkshift.shift.density import Density, build_density
 from linkshift.spaces.kernel import Kernel, KernelSpace
 
 __all__ = ["ARRAY_KINDS", "DEEPEST", "ESTIMATORS", "Decoder", "Encoder", "Refused"]
@@ -97,17 +95,9 @@ def _plain(cls: type) -> _Part:
     return _Part(cls, partial(_take_fields, cls), partial(_build_fields, cls))
 
 
-def _take_density(density: Density) -> Fields:
-    """All but the points about their mean, which are as large as the points."""
-    found = _take_fields(Density, density)
-    del found["products"]
-    return found
-
-
-def _build_density(given: Fields) -> Density:
-    density: Density = _build_fields(Density, {**given, "products": None})
-    products = _products(density.profile, density.points, density.n_points)
-    return replace(density, products=products)
+def _inputs(cls: type, build: Callable[..., Any]) -> _Part:
+    """List a density: it is taken as what its builder was given, which lays it out anew."""
+    return _Part(cls, lambda density: density.inputs(), lambda given: build(**given))
 
 
 def _take_bank(bank: KernelBank) -> Fields:
@@ -137,14 +127,11 @@ def _build_frozen(given: Fields) -> FrozenEstimator:
 # classes that is more than a new field with a default needs a new format version.
 PARTS: dict[str, _Part] = {
     "Alternation": _plain(Alternation),
-    "AnisotropicDensity": _plain(AnisotropicDensity),
-    "AnisotropicModes": _plain(AnisotropicModes),
+    "AnisotropicDensity": _inputs(AnisotropicDensity, build_composed),
     "Cells": _plain(Cells),
     "Classifiers": _plain(Classifiers),
-    "Density": _Part(Density, _take_density, _build_density),
-    "DensityTerms": _plain(_Terms),
+    "Density": _inputs(Density, build_density),
     "Embedding": _plain(Embedding),
-    "Forms": _plain(Forms),
     "FrozenEstimator": _Part(
         FrozenEstimator, lambda frozen: {"estimator": frozen.estimator}, _build_frozen
     ),
@@ -158,7 +145,6 @@ PARTS: dict[str, _Part] = {
     "Profile": _plain(Profile),
     "Route": _plain(_Route),
     "Run": _plain(_Run),
-    "Span": _plain(Span),
     "View": _plain(_View),
 }
 _PART_OF = {part.cls: name for name, part in PARTS.items()}

@@ -38,6 +38,14 @@ def composed(bases, weights):
                      for row in weights])  # fmt: skip
 
 
+def directions(metrics):
+    """Bases and weights that compose these metrics: each has its own directions."""
+    n, d, _ = metrics.shape
+    values, vectors = np.linalg.eigh(metrics.astype(np.float64))
+    roots = np.sqrt(np.maximum(values, 0.0))[:, :, None] * vectors.swapaxes(1, 2)
+    return roots.reshape(n * d, d), np.kron(np.eye(n), np.ones(d))
+
+
 def weights(points, metrics, h, s, kernel, reach=1.0, dimension=None):
     """a_j g(z_j) for all points."""
     return np.array(

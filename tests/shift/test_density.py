@@ -18,7 +18,8 @@ from tests.reference.problems import (
 
 from linkshift._core.threads import threads
 from linkshift.profiles import Profile
-from linkshift.shift.density import build_density, log_density, mean_step
+from linkshift.shift.density import build_density
+from linkshift.shift.step import log_density, mean_step
 
 DTYPES = [np.float32, np.float64]
 every_profile = pytest.mark.parametrize("profile", PROFILES, ids=lambda p: p.name)

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.threads import n_threads, threads
-from linkshift.shift.density import Density, log_density
+from linkshift.shift.density import Density
+from linkshift.shift.step import log_density
 
 __all__ = ["ScoresSamples"]
 

@@ -26,8 +26,10 @@ from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.binning import Cells, cell_seeds, pool_points
+from linkshift.shift.blurring import blur
 from linkshift.shift.density import Density, build_density
-from linkshift.shift.engine import Ascent, ascend, blur
+from linkshift.shift.engine import ascend
+from linkshift.shift.landscape import Ascent
 from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["MeanShift"]

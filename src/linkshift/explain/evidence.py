@@ -10,7 +10,7 @@ from linkshift._core.arrays import Array
 from linkshift.explain.explanation import Space
 from linkshift.explain.link_shares import Bending
 from linkshift.links import Links
-from linkshift.shift.engine import Ascent
+from linkshift.shift.landscape import Ascent
 
 __all__ = ["CHANCE", "Evidence", "Refit", "kept_path"]
 

@@ -145,30 +145,16 @@ def block_sums(points, offset, sums, total):  # type: ignore[no-untyped-def]
 
 @jit
 def weighted_sums(  # type: ignore[no-untyped-def]
-    kind,
-    starts,
-    points,
-    offset,
-    slope,
-    limit,
-    box_low,
-    box_high,
-    block_reach,
-    block_inner,
-    whole_sums,
-    whole_total,
-    slack,
-    first,
-    last,
-    sums_out,
-    total_out,
+    terms, blocks, starts, slack, first, last, sums_out, total_out
 ):
     """Weighted sums of the points and of the weights, for starts ``first`` to ``last``.
 
-    ``block_reach`` is the greatest limit in a block, ``block_inner`` the least (flat kernel;
-    negative elsewhere, so that no block counts as held whole). ``slack`` covers the rounding
-    of the box distances.
+    ``terms.block_reach`` is the greatest limit in a block, ``terms.block_inner`` the least (flat
+    kernel; negative elsewhere, so that no block counts as held whole). ``slack`` covers the
+    rounding of the box distances.
     """
+    points, box_low, box_high = blocks
+    kind, offset, slope, limit = terms.kind, terms.offset, terms.slope, terms.limit
     d = starts.shape[1]
     zero = points.dtype.type(0)
     lanes = np.empty((d, LANES), points.dtype)
@@ -193,14 +179,14 @@ def weighted_sums(  # type: ignore[no-untyped-def]
         total[:] = 0
         for i in range(box_low.shape[0]):
             least, greatest = _box_distances(low, high, box_low, box_high, i)
-            if least > block_reach[i] * slack:
+            if least > terms.block_reach[i] * slack:
                 continue
-            if greatest * slack <= block_inner[i]:
+            if greatest * slack <= terms.block_inner[i]:
                 for b in range(LANES):
-                    total[b] += whole_total[i]
+                    total[b] += terms.whole_total[i]
                 for k in range(d):
                     for b in range(LANES):
-                        sums[k, b] += whole_sums[i, k]
+                        sums[k, b] += terms.whole_sums[i, k]
                 continue
             block[:] = 0
             block_total[:] = 0

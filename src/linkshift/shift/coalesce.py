@@ -25,7 +25,8 @@ from linkshift._core.threads import one_blas_thread, threads
 from linkshift.profiles import Profile
 from linkshift.shift import _loops
 from linkshift.shift.density import Density, build_density
-from linkshift.shift.engine import Ascent, ascend
+from linkshift.shift.engine import ascend
+from linkshift.shift.landscape import Ascent
 
 __all__ = ["climb_together", "group_close"]
 

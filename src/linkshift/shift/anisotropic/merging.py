@@ -1,0 +1,115 @@
+"""End points under metrics of their own: merged into modes, and labelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from linkshift._core.arrays import Array
+from linkshift.modes import Modes
+from linkshift.shift.anisotropic import _loops
+from linkshift.shift.anisotropic.climb import evaluate
+from linkshift.shift.anisotropic.forms import Forms
+from linkshift.shift.landscape import Ascent
+
+if TYPE_CHECKING:
+    from linkshift.shift.anisotropic.density import AnisotropicDensity
+
+__all__ = ["label", "merge"]
+
+
+def merge(
+    density: AnisotropicDensity, ascent: Ascent, share: float, *, n_threads: int = 1
+) -> Modes:
+    r"""Merge end points into modes, greedily from the densest.
+
+    As :func:`linkshift.modes.merge_ends`: the densest end point that no mode covers yet becomes a
+    mode, ties going to the larger coordinates. Mode a covers every end b with
+
+    .. math:: (a - b)^\top H(a) (a - b) \le \text{share}^2 \quad\text{or}\quad
+              (a - b)^\top H(b) (a - b) \le \text{share}^2
+
+    An end that no point reaches has no H: only the H of the other counts.
+
+    Parameters
+    ----------
+    density : AnisotropicDensity
+    ascent : Ascent
+        Ends and their log densities.
+    share : float
+        In local bandwidths.
+    n_threads : int
+        Number of threads; the result is the same for any.
+
+    Returns
+    -------
+    Modes
+    """
+    assert ascent.log_density is not None
+    order = np.lexsort((*ascent.ends.T[::-1], ascent.log_density))[::-1]
+    _, first = np.unique(ascent.ends[order], axis=0, return_index=True)
+    distinct = ascent.ends[order[np.sort(first)]]  # the densest first
+
+    seen = _see(density, distinct, n_threads)
+    free = np.ones(distinct.shape[0], dtype=bool)
+    chosen: list[int] = []
+    for i in range(distinct.shape[0]):
+        if free[i]:
+            rows = np.flatnonzero(free)
+            covered, _ = _covers(
+                density.forms, seen.lifted[i], seen.precision[i], share, seen, rows
+            )
+            free[rows[covered]] = False
+            free[i] = False
+            chosen.append(i)
+    return Modes(distinct[chosen], np.full(len(chosen), share), seen.precision[chosen])
+
+
+class _Seen(NamedTuple):
+    """End points as they are measured: lifted, with the H of each, if any point reaches it."""
+
+    lifted: Array
+    precision: Array
+    reached: Array
+
+
+def _see(density: AnisotropicDensity, ends: Array, n_threads: int) -> _Seen:
+    lifted = density.forms.lift(density.forms.to_working(ends))
+    precision, _ = evaluate(density, ends, n_threads=n_threads)
+    return _Seen(lifted, precision, np.asarray(precision.any(axis=1)))
+
+
+def _covers(
+    forms: Forms, mode: Array, form: Array, radius: float, ends: _Seen, rows: Array
+) -> tuple[Array, Array]:
+    """Which ends (of ``rows``) the lifted mode covers, and their squared distances by its H."""
+    by_mode, by_end = np.empty(rows.size), np.empty(rows.size)
+    _loops.squared_distances(mode, ends.lifted, form[None], rows, forms.n_bases, by_mode)
+    _loops.squared_distances(mode, ends.lifted, ends.precision, rows, forms.n_bases, by_end)
+    if not form.any():
+        by_mode[:] = np.inf
+    by_end[~ends.reached[rows]] = np.inf
+    return (by_mode <= radius**2) | (by_end <= radius**2), by_mode
+
+
+def label(density: AnisotropicDensity, ends: Array, modes: Modes, *, n_threads: int = 1) -> Array:
+    """Label of each end point: the densest mode that covers it, else the nearest by the mode's H.
+
+    On the end points that made the modes this is the mode that took them in.
+    """
+    assert modes.precision is not None
+    forms, seen = density.forms, _see(density, ends, n_threads)
+    centers = forms.lift(forms.to_working(modes.centers))
+    m = ends.shape[0]
+    labels = np.full(m, -1, dtype=np.int64)
+    nearest, closest = np.zeros(m, dtype=np.int64), np.full(m, np.inf)
+    every = np.arange(m)
+    for i in range(centers.shape[0]):
+        radius = float(modes.radius[i])
+        covered, squared = _covers(forms, centers[i], modes.precision[i], radius, seen, every)
+        covered |= (ends == modes.centers[i]).all(axis=1)
+        labels[covered & (labels < 0)] = i
+        closer = squared < closest
+        nearest[closer], closest[closer] = i, squared[closer]
+    return np.where(labels < 0, nearest, labels)
