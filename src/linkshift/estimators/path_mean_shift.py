@@ -15,7 +15,7 @@ from linkshift._core.arrays import Array, Progress
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth.path import BandwidthPath, bandwidth_path
-from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._base import Fitted
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, Refit, kept_path
 from linkshift.links import ClosedLinks, Links
@@ -37,7 +37,7 @@ class _State:
     bandwidths: Array  # from the first level to the one that was chosen
 
 
-class PathMeanShift(Explains, ScoresSamples, LinkedClusterer):
+class PathMeanShift(Explains, ScoresSamples):
     """Mean shift at the bandwidth that links support best.
 
     Goes along :func:`linkshift.bandwidth_path` from many clusters to one, and takes the level
