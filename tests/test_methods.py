@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from linkshift.clustering import METHODS, choose
 from tests.helpers import linked_moons
 
 import linkshift

@@ -33,7 +33,8 @@ def page():
 
 
 def test_links_that_look_alike_violated_ones_last():
-    found = scene.of_clusters(X, LABELS, LINKS).groups
+    whole = scene.of_clusters(X, LABELS, LINKS)
+    found = whole.groups
     assert [group.name for group in found] == [
         "1 must-link",
         "2 cannot-links",
@@ -46,7 +47,7 @@ def test_links_that_look_alike_violated_ones_last():
         [[2, 3]],
         [[4, 5]],
     ]
-    assert [group.is_crossed for group in found] == [False, False, True, True]
+    assert [whole.is_crossed(group) for group in found] == [False, False, True, True]
 
 
 def test_plot_and_page_draw_the_same_links(ax, page):
@@ -70,6 +71,13 @@ def test_plot_and_page_have_the_same_colours(ax, page):
         assert named[variable] == clusters.colours[c]
         if not clusters.is_noise[c]:
             assert to_hex(drawn[tuple(x)]).upper() == clusters.colours[c]
+
+
+def test_crosses_do_not_pile_up():
+    for n, few in ((200, True), (201, False)):
+        pairs = [(i, i + 1) for i in range(n)]
+        found = scene.of_clusters(np.eye(n + 1)[:, :2], np.arange(n + 1), Links(must=pairs))
+        assert [found.is_crossed(group) for group in found.groups] == [few]
 
 
 def test_links_fade_from_sixty_on():

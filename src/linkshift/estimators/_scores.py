@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.threads import n_threads, threads
+from linkshift.estimators._base import LinkedClusterer
 from linkshift.shift.density import Density
 from linkshift.shift.step import log_density
 
 __all__ = ["ScoresSamples"]
 
 
-class ScoresSamples:
-    """Give a fitted estimator a ``score_samples``."""
+class ScoresSamples(LinkedClusterer):
+    """A clusterer with a ``score_samples``."""
 
     n_jobs: int | None
 
     @abstractmethod
     def _scored_density(self) -> Density:
         """Return the density that scores."""
-
-    @abstractmethod
-    def _read(self, X: Any, *, reset: bool) -> Any:
-        """Check the data."""
 
     def score_samples(self, X: ArrayLike) -> Array:
         """Log density of each row under the kernel density that the points climb.

@@ -19,7 +19,7 @@ from linkshift._core.convergence import warn_if_moving
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import checked_bandwidth, default_bandwidth, neighbour_bandwidth
-from linkshift.estimators._base import Fitted, LinkedClusterer, refuse_used
+from linkshift.estimators._base import Fitted, refuse_used
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
@@ -46,7 +46,7 @@ class _State:
     cell_labels: Array | None = None
 
 
-class MeanShift(Explains, ScoresSamples, LinkedClusterer):
+class MeanShift(Explains, ScoresSamples):
     r"""Mean shift clustering.
 
     Every point climbs the density of the data until it stands on a mode,

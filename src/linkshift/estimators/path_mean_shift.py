@@ -15,7 +15,7 @@ from linkshift._core.arrays import Array, Progress
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth.path import BandwidthPath, bandwidth_path
-from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._base import Fitted
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, Refit, kept_path
 from linkshift.links import ClosedLinks, Links
@@ -47,7 +47,7 @@ def route(X: Array, profile: Profile, centers: Array, lift: Array, bandwidths: A
     return _State(density, modes, lift, bandwidths)
 
 
-class PathMeanShift(Explains, ScoresSamples, LinkedClusterer):
+class PathMeanShift(Explains, ScoresSamples):
     """Mean shift at the bandwidth that links support best.
 
     Goes along :func:`linkshift.bandwidth_path` from many clusters to one, and takes the level

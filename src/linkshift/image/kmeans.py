@@ -76,7 +76,7 @@ def kmeans_elbow(
 
     See Also
     --------
-    linkshift.plot.elbow : draw it.
+    linkshift.pictures.plot.elbow : draw it.
 
     Examples
     --------

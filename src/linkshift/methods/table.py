@@ -164,7 +164,7 @@ def _check_links_to_choose_by(given: Given) -> None:
 
 
 def _make_constrained(setting: Setting, bandwidth: Any = None) -> Any:
-    from linkshift.estimators import ConstrainedMeanShift
+    from linkshift import ConstrainedMeanShift
 
     return ConstrainedMeanShift(bandwidth=bandwidth, **setting.common)
 
@@ -210,7 +210,7 @@ def _check_cannot_links(given: Given) -> None:
 def _make_kernel(
     use_links: Literal["project", "learn"], setting: Setting, n_neighbors: int | None = None
 ) -> Any:
-    from linkshift.estimators import KernelMeanShift
+    from linkshift import KernelMeanShift
 
     return KernelMeanShift(
         use_links=use_links,
@@ -253,7 +253,7 @@ def _check_must_links(given: Given) -> None:
 
 
 def _make_metric(setting: Setting, n_neighbors: int | None = None) -> Any:
-    from linkshift.estimators import MetricMeanShift
+    from linkshift import MetricMeanShift
 
     return MetricMeanShift(
         n_neighbors=setting.neighbours(n_neighbors),
@@ -287,7 +287,7 @@ def _check_both_kinds(given: Given) -> None:
 
 
 def _make_groups(setting: Setting, n_clusters: int) -> Any:
-    from linkshift.estimators import GroupFeatureClustering
+    from linkshift import GroupFeatureClustering
 
     return GroupFeatureClustering(n_clusters, random_state=setting.random_state, **setting.common)
 

@@ -138,7 +138,7 @@ def _draw_links(ax: Axes, scene: Scene, group: LinkGroup) -> None:
         rim = Stroke(linewidth=width + 1.6, foreground="white", alpha=0.8)
         lines.set_path_effects([rim, Normal()])
     ax.add_collection(lines, autolim=False)
-    if group.is_crossed:
+    if scene.is_crossed(group):
         side = 70 * max(fade, 0.4)
         style: dict[str, Any] = {"marker": "X", "linewidths": 0.9, "zorder": 6}
         _dots(ax, segments.mean(axis=1), side, LINKS[group.kind], label="violated", **style)
@@ -188,7 +188,8 @@ def _draw_legend(ax: Axes, scene: Scene) -> None:
     for group in scene.groups:
         width = 1.5 if group.kept else 2.8
         line = Line2D([], [], color=LINKS[group.kind], ls=_DASHES[group.kind], lw=width)
-        line.set(marker="" if group.kept else "X", markersize=7, markeredgecolor="white")
+        mark = "X" if scene.is_crossed(group) else ""
+        line.set(marker=mark, markersize=7, markeredgecolor="white")
         line.set_label(group.name)
         rows.append(line)
     look: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}

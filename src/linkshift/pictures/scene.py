@@ -197,11 +197,6 @@ class LinkGroup:
         """How many they are, and what."""
         return counted(len(self.pairs), f"{self.kind}-link") + ("" if self.kept else " violated")
 
-    @property
-    def is_crossed(self) -> bool:
-        """Whether each has a cross at its middle."""
-        return not self.kept and len(self.pairs) <= _MOST_CROSSES
-
     def width(self, fade: float) -> float:
         """Thickness of the lines, in typographic points."""
         return (1.3 if self.kept else 2.6) * max(fade, 0.4)
@@ -260,6 +255,11 @@ class Scene:
     def linked_rows(self) -> NDArray[np.int64]:
         """Rows that have a rim since a link ends there: none where links are many."""
         return np.unique(self.pairs if self.fade == 1.0 else self.pairs[:0])
+
+    def is_crossed(self, group: LinkGroup) -> bool:
+        """Whether each link of a group has a cross at its middle: violated ones, if not many."""
+        n_violated = sum(len(other.pairs) for other in self.groups if not other.kept)
+        return not group.kept and n_violated <= _MOST_CROSSES
 
     @property
     def area(self) -> float:

@@ -177,7 +177,7 @@ def _layers(
     for number, group in enumerate(scene.groups):
         ends = flat[group.pairs]
         lines.append(_lines(number, group, ends, scene.fade))
-        if group.is_crossed:
+        if scene.is_crossed(group):
             top += _crosses(number, group, ends)
     if len(linked := scene.linked_rows):
         lines.append(tag.path(class_="ends", d=_points(flat[linked])))
@@ -230,7 +230,7 @@ def _legend(scene: Scene, clusters: Clusters) -> list[Html]:
     if (rest := clusters.n_clusters - MOST_KEYS) > 0:
         keys.append(tag.span(f"and {counted(rest, 'more cluster')}", class_="chip"))
     for number, group in enumerate(scene.groups):
-        line = _line_key(group.kind, crossed=group.is_crossed)
+        line = _line_key(group.kind, crossed=scene.is_crossed(group))
         look = {"type": "button", "data_hide": number, "aria_pressed": "true"}
         keys.append(tag.button(line, group.name, **look))
     if scene.modes is not None and len(scene.modes):
