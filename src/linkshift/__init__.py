@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.links import Links as Links
     from linkshift.methods import cluster as cluster
     from linkshift.metric_learning import SCML as SCML
-    from linkshift.models import files as model_files
+    from linkshift.models import files as model_files  # noqa: F401
     from linkshift.pictures import page as report  # noqa: F401
     from linkshift.pictures import plot as plot
     from linkshift.refinement import refine as refine

@@ -34,12 +34,11 @@ key          value
 "float"      "nan", "inf" or "-inf"
 "tuple"      list of items
 "dict"       object: text to item
-"slice"      [start, stop, step]; "range" alike
 "array"      name of a member
 "text"       list of str: a one-dimensional array of Python strings (names of columns)
-"profile"    [name, reach] of a kernel profile
-"density"    what its builder was given; "links" alike
-"estimator"  class, parameters, fields of a fit, metadata requests; "frozen" around it
+"estimator"  class, parameters, fields of a fit, metadata requests
+"slice"      what its builder was given; "range", "profile", "links", "density", "composed"
+             (a density with a metric for each point), "frozen" (around an estimator) alike
 ============ =========================================================================
 
 Nothing else is ever made. Functions are refused, and so are random generators: their state is of
@@ -74,7 +73,8 @@ import linkshift
 from linkshift._core.arrays import Array
 from linkshift._core.files import replacing
 from linkshift._core.messages import Refusal
-from linkshift.models.parts import ESTIMATORS, Refused
+from linkshift.models.parts import ESTIMATORS
+from linkshift.models.rules import Refused
 from linkshift.models.values import ARRAY_KINDS, DEEPEST, Decoder, Encoder, fingerprint
 
 __all__ = ["about", "load", "save"]
@@ -231,7 +231,12 @@ def _read_model(archive: ZipFile) -> Any:
     if listed != manifest or header.get("digest") != _digest(header):
         raise Refused("it was changed or damaged since it was written")
     decoder = Decoder(arrays, _writer(header))
-    model = decoder.decode(header["model"])
+    try:
+        model = decoder.decode(header["model"])
+    except Refused:
+        raise
+    except Exception as error:  # the doors that a model is built by refuse in many ways
+        raise Refused(f"its parts do not fit together ({type(error).__name__}: {error})") from None
     if decoder.unused:
         raise Refused(f"its member {min(decoder.unused)!r} is not part of the model")
     return model

@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 import linkshift
 from linkshift._core.arrays import Array
 from linkshift.links import Links
-from linkshift.models.parts import ESTIMATORS, Refused, restore, taken
+from linkshift.models.parts import ESTIMATORS, restore, taken
+from linkshift.models.rules import Refused
 from linkshift.profiles import Profile
 from linkshift.shift.anisotropic import AnisotropicDensity, build_composed
 from linkshift.shift.density import Density, build_density
@@ -37,10 +38,31 @@ _OUTPUT = "_sklearn_output_config"  # and what set_output(...) said
 _CONTAINERS = ("default", "pandas", "polars")
 
 
+def _fields(*names: str) -> Callable[[Any], dict[str, Any]]:
+    return lambda value: {name: getattr(value, name) for name in names}
+
+
+_ENDS = ("start", "stop", "step")
+# Values that are told by what their builder was given: class, how to ask for it, and the builder.
+_OBJECTS: dict[str, tuple[type, Callable[[Any], dict[str, Any]], Callable[..., Any]]] = {
+    "composed": (AnisotropicDensity, AnisotropicDensity.inputs, build_composed),
+    "density": (Density, Density.inputs, build_density),
+    "frozen": (FrozenEstimator, _fields("estimator"), FrozenEstimator),
+    "links": (
+        Links,
+        _fields("must", "cannot", "must_confidence", "cannot_confidence", "n_samples"),
+        Links,
+    ),
+    "profile": (Profile, _fields("name", "reach"), Profile),
+    "range": (range, _fields(*_ENDS), lambda start, stop, step: range(start, stop, step)),
+    "slice": (slice, _fields(*_ENDS), lambda start, stop, step: slice(start, stop, step)),
+}
+
+
 def fingerprint(array: Array) -> list[Any]:
     """Type, shape, and SHA-256 of the contents, whatever the order in memory."""
     stored = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    contents = hashlib.sha256(stored.reshape(-1).view(np.uint8))
+    contents = hashlib.sha256(stored.reshape(-1).view(np.uint8).data)
     return [stored.dtype.str, list(array.shape), contents.hexdigest()]
 
 
@@ -75,9 +97,6 @@ class Encoder:
                         f"{where} has the key {key!r}; a model file takes text only. Use str keys."
                     )
             return {"dict": {key: inner(item, f"[{key!r}]") for key, item in value.items()}}
-        if kind in (slice, range):
-            ends = [inner(getattr(value, end), f".{end}") for end in ("start", "stop", "step")]
-            return {kind.__name__: ends}
         if isinstance(value, np.generic) and value.dtype.kind in "biufU":
             return inner(value.item(), "")
         if kind in (np.ndarray, np.memmap):
@@ -85,15 +104,9 @@ class Encoder:
             if all(type(text) is str for text in texts):  # names of columns in scikit-learn
                 return {"text": texts}
             return {"array": self._put(value, where)}
-        if kind is Profile:
-            return {"profile": [value.name, None if value.reach == math.inf else value.reach]}
-        if kind in (Density, AnisotropicDensity):
-            return {"density": inner(value.inputs(), ".inputs()")}
-        if kind is Links:
-            names = ("must", "cannot", "must_confidence", "cannot_confidence", "n_samples")
-            return {"links": inner({name: getattr(value, name) for name in names}, "")}
-        if kind is FrozenEstimator:
-            return {"frozen": inner(value.estimator, ".estimator")}
+        for name, (cls, take, _) in _OBJECTS.items():
+            if kind is cls:
+                return {name: {key: inner(v, f".{key}") for key, v in take(value).items()}}
         if kind in _NAME_OF:
             return {"estimator": self._estimator(value, inner, where)}
         raise TypeError(_why_not(value, where))
@@ -190,6 +203,9 @@ class Decoder:
             return [self.decode(item) for item in node]
         if not isinstance(node, dict) or len(node) != 1:
             raise Refused("its header holds something that is no value")
+        ((key, items),) = node.items()
+        if key in _OBJECTS and isinstance(items, dict):
+            return _OBJECTS[key][2](**{name: self.decode(item) for name, item in items.items()})
         match node:
             case {"float": "nan" | "inf" | "-inf" as text}:
                 return float(text)
@@ -197,27 +213,14 @@ class Decoder:
                 return tuple(self.decode(item) for item in items)
             case {"dict": dict(items)}:
                 return {name: self.decode(item) for name, item in items.items()}
-            case {"slice": [_, _, _] as ends}:
-                return slice(*self.decode(ends))
-            case {"range": [int(), int(), int()] as ends}:
-                return range(*ends)
             case {"text": list(texts)} if all(isinstance(text, str) for text in texts):
                 return np.array([*texts, None], dtype=object)[:-1].copy()
             case {"array": str(name)}:
                 return self._array(name)
-            case {"profile": [str(name), None | int() | float() as reach]}:
-                return Profile(name, reach)  # type: ignore[arg-type]  # which it checks
-            case {"density": {"dict": dict(items)} as given}:
-                build = build_composed if "bases" in items else build_density
-                return build(**self.decode(given))
-            case {"links": {"dict": dict()} as given}:
-                return Links(**self.decode(given))
-            case {"frozen": {"estimator": dict(parts)}}:
-                return FrozenEstimator(self._estimator(parts))
             case {"estimator": dict(parts)}:
                 return self._estimator(parts)
         raise Refused(
-            f"its header (of {self._writer}) holds a {next(iter(node))!r} that this version of "
+            f"its header (of {self._writer}) holds a {key!r} that this version of "
             "linkshift does not know"
         )
 
