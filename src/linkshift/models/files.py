@@ -202,7 +202,7 @@ def _opened(path: str | os.PathLike[str], read: Callable[[ZipFile], Found]) -> F
                 members = archive.infolist()
                 if len({info.filename for info in members}) != len(members):
                     raise Refused("two of its members have the same name")
-                if sum(info.file_size for info in members) > os.fstat(stream.fileno()).st_size:
+                if sum(info.compress_size for info in members) > os.fstat(stream.fileno()).st_size:
                     raise Refused("its members overlap")
                 return read(archive)
         except Refused as refused:
@@ -219,10 +219,10 @@ def _read_model(archive: ZipFile) -> Any:
     header = _read_header(archive)
     _notes(header)
     match header:
-        case {"model": {"estimator": _}, "arrays": dict(manifest)}:
+        case {"model": {"estimator": {"fitted": {"dict": _}}}, "arrays": dict(manifest)}:
             pass
         case _:
-            raise Refused("its header holds no estimator, or no list of arrays")
+            raise Refused("its header holds no fitted estimator, or no list of arrays")
     others = {info.filename.removesuffix(".npy") for info in archive.infolist()} - {_HEADER}
     for name in sorted(others ^ manifest.keys()):
         raise Refused(f"its member {name!r} is " + ("not listed" if name in others else "missing"))

@@ -136,10 +136,14 @@ class Encoder:
                     f"Predictions do not need it: call {where}.set_params({name}=None) first."
                 )
         output = vars(model).get(_OUTPUT, {}).get("transform")
+        told = {k: inner(v, f".{k}") for k, v in parameters.items()}
+        fields = taken(model) if _is_fitted(model) else {}
         return {
             "class": _NAME_OF[type(model)],
-            "parameters": {k: inner(v, f".{k}") for k, v in parameters.items()},
-            "fitted": inner(taken(model), "") if _is_fitted(model) else None,
+            "parameters": told,
+            "fitted": {"dict": {k: inner(v, f".{k}") for k, v in fields.items()}}
+            if fields
+            else None,
             "requests": inner(_requests(model), ".get_metadata_routing()"),
             **({"output": output} if output is not None else {}),
         }
