@@ -323,10 +323,11 @@ def test_a_forged_file_without_a_change_is_good(tmp_path):
         (setting(*EXTRA, to={}), "no value"),
         (setting(*EXTRA, to={"tuple": [], "dict": {}}), "no value"),
         (setting(*EXTRA, to={"object": ["subprocess.Popen", {}]}), "'object' that"),
-        (setting(*EXTRA, to={"profile": {"name": "flat", "odd": 1}}), "TypeError"),
-        (setting(*EXTRA, to={"profile": {"name": "none"}}), "Unknown kernel"),
-        (setting(*EXTRA, to={"links": {"must": [[0, 0]]}}), "cannot be linked with itself"),
-        (setting(*EXTRA, to={"density": {}}), "TypeError"),
+        (setting(*EXTRA, to={"profile": {"name": "flat", "odd": 1}}), "has no field 'odd'"),
+        (setting(*EXTRA, to={"profile": {"name": "none", "reach": 1.0}}), "Unknown kernel"),
+        (setting(*EXTRA, to={"profile": {"name": "flat", "reach": "far"}}), "reach of the flat"),
+        (setting(*EXTRA, to={"links": {"must": [[0, 0]]}}), "lacks the field 'cannot'"),
+        (setting(*EXTRA, to={"density": {}}), "lacks the field"),
     ],
 )
 def test_a_header_that_is_wrong_is_refused(tmp_path, change, match):

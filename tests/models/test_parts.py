@@ -144,4 +144,5 @@ def test_a_loaded_model_is_explained_as_before(folder):
         "refined",
     ):
         model, loaded = case(name)[0], load(folder / f"{name}.model")
-        assert model.explain(7).to_dict() == loaded.explain(7).to_dict(), name
+        one, other = (m.explain(7, max_counterfactuals=0).to_dict() for m in (model, loaded))
+        assert one == other, name

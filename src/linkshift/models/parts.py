@@ -31,7 +31,7 @@ from linkshift.groups.views import KernelBank, kernel_bank
 from linkshift.links import ClosedLinks
 from linkshift.metric_learning import SCML
 from linkshift.metric_learning.embedding import Embedding
-from linkshift.models.rules import Refused, Rules, Sizes, check
+from linkshift.models.rules import Refused, Rules, Sizes, check, check_all
 from linkshift.modes import Modes, basin_labels
 from linkshift.profiles import Profile
 from linkshift.shift.binning import pool_points
@@ -73,13 +73,8 @@ def _reach(value: Any, path: str) -> Any:
 def restore(model: Any, values: Any) -> None:
     """Set what a fit would have set, from fields that nobody has checked yet."""
     part = _part(model)
-    rules, given = _ROWS | part.rules, values.keys() if type(values) is dict else set()
-    for name in sorted(given ^ rules.keys()):
-        wrong = "lacks the field" if name in rules else "has no field"
-        raise Refused(f"a fitted {type(model).__name__} {wrong} {name!r}")
-    sizes: Sizes = {}
-    for name, rule in rules.items():
-        check(name, values[name], rule, sizes)
+    rules = _ROWS | part.rules
+    sizes = check_all(type(model).__name__, values, rules)
     X, width, names, links = (values[name] for name in _ROWS)
     if width not in (None, sizes["d"]) or (names is not None and names.shape != X.shape[1:]):
         raise Refused("its columns have other names, or another number")
@@ -132,7 +127,8 @@ def _space(values: Values, sizes: Sizes) -> KernelSpace | None:
     by_number = landmarks.dtype == np.int64
     if by_number != (kernel[0] == "precomputed") or (by_number and sizes["n"] != sizes["d"]):
         raise Refused("its kernel is not that of its rows")
-    if len(turn) != (sizes["d"] if kernel[0] == "linear" else len(landmarks)):
+    wanted = (sizes["d"], 1) if kernel[0] == "linear" else (len(landmarks), len(landmarks))
+    if (len(turn), len(landmarks)) != wanted:
         raise Refused("its space has other landmarks")
     return KernelSpace(Kernel(*kernel), landmarks, turn, exact)
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Refused", "Rules", "Sizes", "check"]
+__all__ = ["Refused", "Rules", "Sizes", "check", "check_all"]
 
 Rules = dict[str, str]
 Sizes = dict[str, int]
@@ -63,3 +63,15 @@ def check(name: str, value: Any, rule: str, sizes: Sizes) -> None:
             inside &= value != float(low)
         if not np.all(inside):
             raise Refused(f"its {name} holds numbers that are not {rule!r}")
+
+
+def check_all(owner: str, values: Any, rules: Rules) -> Sizes:
+    """Refuse values that are not those of the rules, or break one; return the sizes they have."""
+    given = values.keys() if type(values) is dict else set()
+    for name in sorted(given ^ rules.keys()):
+        wrong = "lacks the field" if name in rules else "has no field"
+        raise Refused(f"its {owner} {wrong} {name!r}")
+    sizes: Sizes = {}
+    for name, rule in rules.items():
+        check(name, values[name], rule, sizes)
+    return sizes

@@ -23,7 +23,7 @@ import linkshift
 from linkshift._core.arrays import Array
 from linkshift.links import Links
 from linkshift.models.parts import ESTIMATORS, restore, taken
-from linkshift.models.rules import Refused
+from linkshift.models.rules import Refused, Rules, check_all
 from linkshift.profiles import Profile
 from linkshift.shift.anisotropic import AnisotropicDensity, build_composed
 from linkshift.shift.density import Density, build_density
@@ -38,24 +38,32 @@ _OUTPUT = "_sklearn_output_config"  # and what set_output(...) said
 _CONTAINERS = ("default", "pandas", "polars")
 
 
-def _fields(*names: str) -> Callable[[Any], dict[str, Any]]:
-    return lambda value: {name: getattr(value, name) for name in names}
-
-
-_ENDS = ("start", "stop", "step")
-# Values that are told by what their builder was given: class, how to ask for it, and the builder.
-_OBJECTS: dict[str, tuple[type, Callable[[Any], dict[str, Any]], Callable[..., Any]]] = {
-    "composed": (AnisotropicDensity, AnisotropicDensity.inputs, build_composed),
-    "density": (Density, Density.inputs, build_density),
-    "frozen": (FrozenEstimator, _fields("estimator"), FrozenEstimator),
+_ENDS = {"start": "any", "stop": "any", "step": "any"}
+_KERNELS = {"bandwidth": "float >0 | f n >0", "profile": "Profile", "dimension": "float 0.. ?"}
+# Values that are told by what their builder is given: class, rules, builder.
+_OBJECTS: dict[str, tuple[type, Rules, Callable[..., Any]]] = {
+    "composed": (
+        AnisotropicDensity,
+        {"points": "x n d", "bases": "f k d", "weights": "f n k 0..", "ridge": "float 0.."}
+        | _KERNELS,
+        build_composed,
+    ),
+    "density": (Density, {"X": "x n d", "sample_weight": "f n 0.. ?"} | _KERNELS, build_density),
+    "frozen": (FrozenEstimator, {"estimator": "any"}, FrozenEstimator),
     "links": (
         Links,
-        _fields("must", "cannot", "must_confidence", "cannot_confidence", "n_samples"),
+        {
+            "must": "i * 2 0..",
+            "cannot": "i * 2 0..",
+            "must_confidence": "f * >0",
+            "cannot_confidence": "f * >0",
+            "n_samples": "int 0.. ?",
+        },
         Links,
     ),
-    "profile": (Profile, _fields("name", "reach"), Profile),
-    "range": (range, _fields(*_ENDS), lambda start, stop, step: range(start, stop, step)),
-    "slice": (slice, _fields(*_ENDS), lambda start, stop, step: slice(start, stop, step)),
+    "profile": (Profile, {"name": "str", "reach": "any"}, Profile),
+    "range": (range, _ENDS, lambda start, stop, step: range(start, stop, step)),
+    "slice": (slice, _ENDS, lambda start, stop, step: slice(start, stop, step)),
 }
 
 
@@ -104,9 +112,11 @@ class Encoder:
             if all(type(text) is str for text in texts):  # names of columns in scikit-learn
                 return {"text": texts}
             return {"array": self._put(value, where)}
-        for name, (cls, take, _) in _OBJECTS.items():
+        for name, (cls, rules, _) in _OBJECTS.items():
             if kind is cls:
-                return {name: {key: inner(v, f".{key}") for key, v in take(value).items()}}
+                given = value.inputs() if hasattr(value, "inputs") else None
+                given = given or {key: getattr(value, key) for key in rules}
+                return {name: {key: inner(v, f".{key}") for key, v in given.items()}}
         if kind in _NAME_OF:
             return {"estimator": self._estimator(value, inner, where)}
         raise TypeError(_why_not(value, where))
@@ -209,7 +219,10 @@ class Decoder:
             raise Refused("its header holds something that is no value")
         ((key, items),) = node.items()
         if key in _OBJECTS and isinstance(items, dict):
-            return _OBJECTS[key][2](**{name: self.decode(item) for name, item in items.items()})
+            _, rules, build = _OBJECTS[key]
+            values = {name: self.decode(item) for name, item in items.items()}
+            check_all(key, values, rules)
+            return build(**values)
         match node:
             case {"float": "nan" | "inf" | "-inf" as text}:
                 return float(text)
