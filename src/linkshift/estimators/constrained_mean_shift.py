@@ -475,7 +475,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         run = runs["all"]
         centres, group = run.history[-1]
         bending = Bending(
-            *run.bending,
+            pairs=run.bending[0],
+            confidence=run.bending[1],
             history=run.history,
             bandwidths=self.bandwidth_,
             points=points,
