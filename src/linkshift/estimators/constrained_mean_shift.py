@@ -20,7 +20,6 @@ from linkshift._core.threads import n_threads
 from linkshift._explaining import Evidence, Explains, Refit
 from linkshift._link_shares import Bending
 from linkshift.bandwidth import grow, pair_range
-from linkshift.estimators._bending import centres_apart, changed_pairs, closed_pairs
 from linkshift.estimators._common import joined_links, refuse_links_as_y
 from linkshift.estimators._growth import (
     best_stop,
@@ -49,6 +48,7 @@ from linkshift.shift.constrained import (
     constrained_ascend,
     first_effect,
 )
+from linkshift.shift.constrained.bending import centres_apart, changed_pairs, closed_pairs
 
 __all__ = ["ConstrainedMeanShift"]
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkshift._core.arrays import Array
-from linkshift.links import Closure
+from linkshift._core.messages import Advice
+from linkshift._core.messages import warn as give_warning
+
+if TYPE_CHECKING:
+    from linkshift.links import Closure
+
+__all__ = ["centres_apart", "changed_pairs", "closed_pairs"]
 
 
 def closed_pairs(closure: Closure, max_pairs: int, *, warn: bool = True) -> Array:
@@ -18,10 +24,15 @@ def closed_pairs(closure: Closure, max_pairs: int, *, warn: bool = True) -> Arra
     share = max(1, max_pairs // len(n_pairs))
     used = int(np.minimum(n_pairs, share).sum())
     if warn and used < n_pairs.sum():
-        warnings.warn(
-            f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of them, "
-            "evenly spread, bend the shift (labels honour all). Raise max_pairs to use more.",
-            stacklevel=7,
+        give_warning(
+            Advice(
+                f"The closure of the links has {n_pairs.sum()} cannot-linked pairs; {used} of "
+                "them, evenly spread, bend the shift (labels honour all).",
+                "Raise max_pairs to use more.",
+                command="",
+                parameter="max_pairs",
+                value=max_pairs,
+            )
         )
     pairs = [
         _spread_pairs(closure.members(a), closure.members(b), share)
