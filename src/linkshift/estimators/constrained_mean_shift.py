@@ -18,8 +18,6 @@ from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
-from linkshift.estimators._bending import centres_apart
-from linkshift.estimators._constrained_shift import ConstrainedShift, Run, given_schedule, part_of
 from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
@@ -38,6 +36,8 @@ from linkshift.shift.constrained import (
     LinkKernel,
     LinkKernelName,
 )
+from linkshift.shift.constrained.bending import centres_apart
+from linkshift.shift.constrained.runs import ConstrainedShift, Run, given_schedule, part_of
 
 __all__ = ["ConstrainedMeanShift"]
 

@@ -11,8 +11,7 @@ from tests.helpers import same_partition
 from tests.reference import constrained as twin
 
 from linkshift.modes import merge_close
-from linkshift.shift import constrained
-from linkshift.shift.constrained import LinkKernel, constrained_ascend
+from linkshift.shift.constrained import LinkKernel, ascent, constrained_ascend
 
 KERNELS = ["truncated_gaussian", "gaussian", "flat"]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
@@ -100,7 +99,7 @@ def spots(at, tolerance=1e-6):
 
 
 def without_early_exit():
-    return mock.patch.object(constrained, "_settled", return_value=False)
+    return mock.patch.object(ascent, "_settled", return_value=False)
 
 
 @st.composite

@@ -8,7 +8,7 @@ As in ``_loops``, the work is done for 64 centres at a time, neighbours that mos
 links. The weights of eq. 4.3 are symmetric, w_ij = w_ji, so they are made once for each tile of
 64 x 64 centres and serve both ways round; nothing of size n x n is stored. For a tile it is first
 found out which samples each centre reaches, as one bit for each of the 64; weights are multiplied
-up only where a bit is set. All in float64: weights are products that may come close to nought.
+up only where a bit is set. All in float64: weights are products that may come close to zero.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def _box_distance(low, high, position):  # type: ignore[no-untyped-def]
 
 
 @jit
-def mark_lists(  # type: ignore[no-untyped-def]
-    blocks, box_low, box_high, centres, end, limit, first, last, mask, rank
-):
+def mark_lists(blocks, centres, end, limit, first, last, mask, rank):  # type: ignore[no-untyped-def]
     """Mark the centres within ``limit[l]`` (squared) of ``centres[end[l]]``, lists first to last.
 
     Bit b of ``mask[w, l]`` stands for centre b of block w; ``rank[w, l]`` counts those in
@@ -114,13 +112,13 @@ def mark_lists(  # type: ignore[no-untyped-def]
         position = centres[end[place]]
         for e in range(place, behind):
             rank[0, e] = 0
-        for w in range(blocks.shape[0]):
+        for w in range(blocks.low.shape[0]):
             for e in range(place, behind):
                 mask[w, e] = np.uint64(0)
                 rank[w + 1, e] = rank[w, e]
-            if _box_distance(box_low[w], box_high[w], position) >= limit[behind - 1]:
+            if _box_distance(blocks.low[w], blocks.high[w], position) >= limit[behind - 1]:
                 continue
-            _squared_distances(blocks[w], position, u)
+            _squared_distances(blocks.columns[w], position, u)
             for e in range(place, behind):
                 within = 0
                 for b in range(BLOCK):
@@ -132,28 +130,26 @@ def mark_lists(  # type: ignore[no-untyped-def]
 
 
 @jit
-def fill_lists(  # type: ignore[no-untyped-def]
-    kind, blocks, centres, end, slope, mask, rank, start, first, last, index, value
-):
+def fill_lists(kind, blocks, centres, end, slope, near, first, last):  # type: ignore[no-untyped-def]
     """Write the members of each list, in ascending order, and their closeness to the end."""
     close = np.empty(BLOCK)
     for e in range(first, last):
         position = centres[end[e]]
-        for w in range(blocks.shape[0]):
-            bits = mask[w, e]
+        for w in range(blocks.low.shape[0]):
+            bits = near.mask[w, e]
             if bits == 0:
                 continue
             if kind == EXPONENTIAL:
-                _squared_distances(blocks[w], position, close)
+                _squared_distances(blocks.columns[w], position, close)
                 for b in range(BLOCK):
                     close[b] = exp2(slope[e] * close[b])
             else:
                 close[:] = 1.0
-            place = start[e] + rank[w, e]
+            place = near.start[e] + near.rank[w, e]
             for b in range(BLOCK):
                 if bits >> np.uint64(b) & np.uint64(1):
-                    index[place] = w * BLOCK + b
-                    value[place] = close[b]
+                    near.member[place] = w * BLOCK + b
+                    near.value[place] = close[b]
                     place += 1
 
 
@@ -204,34 +200,24 @@ def _times_power(weight, j, close, v, power, factor):  # type: ignore[no-untyped
 
 
 @jit
-def _reach_samples(  # type: ignore[no-untyped-def]
-    kind,
-    columns,
-    low,
-    high,
-    samples,
-    owner,
-    first,
-    last,
-    base,
-    slope,
-    limit,
-    active,
-    kernel,
-    reached,
-):
-    """Find which of the samples ``first`` to ``last`` a block of centres reaches.
+def _reach_samples(reach, blocks, w, samples, v, active, kernel, reached):  # type: ignore[no-untyped-def]
+    """Find which samples of the centres of block v the centres of block w reach.
 
     Row a of ``kernel`` has the kernel values of sample ``active[a]``. Bit b of ``reached[j]`` says
-    whether centre b of the block reaches a sample of centre ``base`` + j. Returns the number of
+    whether centre b of block w reaches a sample of centre j of block v. Returns the number of
     samples reached.
     """
+    columns, low, high = blocks.columns[w], blocks.low[w], blocks.high[w]
+    position, owner, base = samples.position, samples.owner, v * BLOCK
     reached[:] = np.uint64(0)
     n_active = 0
-    for s in range(first, last):
-        if _box_distance(low, high, samples[s]) >= limit:
+    for s in range(samples.start[v], samples.start[v + 1]):
+        if _box_distance(low, high, position[s]) >= reach.limit:
             continue
-        if _closeness(kind, columns, samples[s], slope, limit, kernel[n_active]) == 0:
+        if (
+            _closeness(reach.kind, columns, position[s], reach.slope, reach.limit, kernel[n_active])
+            == 0
+        ):
             continue
         bits = np.uint64(0)
         for b in range(BLOCK):
@@ -243,28 +229,14 @@ def _reach_samples(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _tile_weights(  # type: ignore[no-untyped-def]
-    block,
-    other_block,
-    sides,
-    n_sides,
-    link_lists,
-    confidence,
-    multiplicity,
-    mask,
-    rank,
-    start,
-    index,
-    value,
-    wanted,
-    weight,
-):
-    """Multiply the factors of eq. 4.2 into ``weight[j, b]``: centre b of a block, j of another.
+def _tile_weights(w, v, sides, n_sides, links, near, wanted, weight):  # type: ignore[no-untyped-def]
+    """Multiply the factors of eq. 4.2 into ``weight[j, b]``: centre b of block w, j of v.
 
     Link p keeps the centres on its one list away from samples of the centres on its other list,
-    and the other way round: its two sides. ``sides`` are those whose own list has centres of the
-    block. Where bit b of ``wanted[j]`` is not set the weight is not wanted.
+    and the other way round: its two sides. ``sides`` are those whose own list has centres of
+    block w. Where bit b of ``wanted[j]`` is not set the weight is not wanted.
     """
+    mask, rank, start, index, value = near
     close, factor = np.empty((_WAITING, BLOCK)), np.empty(BLOCK)
     which, amount = np.empty((BLOCK, _WAITING), np.int64), np.empty((BLOCK, _WAITING))
     waiting = np.zeros(BLOCK, np.int64)
@@ -275,28 +247,28 @@ def _tile_weights(  # type: ignore[no-untyped-def]
         wanted_rows |= np.uint64(wanted[j] != 0) << np.uint64(j)
     for t in range(n_sides):
         p, turn = sides[t] >> 1, sides[t] & 1
-        own, other = link_lists[p, turn], link_lists[p, 1 - turn]
-        lanes = mask[block, own]
-        if not (mask[other_block, other] & wanted_rows and lanes & wanted_lanes):
+        own, other = links.ends[p, turn], links.ends[p, 1 - turn]
+        lanes = mask[w, own]
+        if not (mask[v, other] & wanted_rows and lanes & wanted_lanes):
             continue
         there, end = (
-            start[other] + rank[other_block, other],
-            start[other] + rank[other_block + 1, other],
+            start[other] + rank[v, other],
+            start[other] + rank[v + 1, other],
         )
-        here, stop = start[own] + rank[block, own], start[own] + rank[block + 1, own]
-        sure = confidence[p]
-        power = multiplicity[p]
+        here, stop = start[own] + rank[w, own], start[own] + rank[w + 1, own]
+        sure = links.confidence[p]
+        power = links.multiplicity[p]
         close[n_close] = 0.0
         for q in range(here, stop):
-            close[n_close, index[q] - block * BLOCK] = sure * value[q]
+            close[n_close, index[q] - w * BLOCK] = sure * value[q]
         if power > 1:
             for q in range(there, end):
-                j = index[q] - other_block * BLOCK
+                j = index[q] - v * BLOCK
                 if wanted[j] & lanes:
                     _times_power(weight, j, close[n_close], value[q], power, factor)
             continue
         for q in range(there, end):
-            j = index[q] - other_block * BLOCK
+            j = index[q] - v * BLOCK
             if wanted[j] & lanes:
                 which[j, waiting[j]] = n_close
                 amount[j, waiting[j]] = value[q]
@@ -309,83 +281,51 @@ def _tile_weights(  # type: ignore[no-untyped-def]
 
 
 @jit_inline
-def _add_samples(  # type: ignore[no-untyped-def]
-    samples, mass, owner, base, active, n_active, kernel, weight, sums, total
-):
+def _add_samples(samples, base, active, n_active, kernel, weight, sums, total):  # type: ignore[no-untyped-def]
     """Add k w m x of each sample to sums[:, b], and k w m to total[b]."""
     for a in range(n_active):
         s = active[a]
-        j = owner[s] - base
-        amount = mass[s]
+        j = samples.owner[s] - base
+        amount = samples.mass[s]
         for b in range(BLOCK):
             kernel[a, b] *= amount * weight[j, b]
             total[b] += kernel[a, b]
-        for k in range(samples.shape[1]):
-            x = samples[s, k]
+        for k in range(samples.position.shape[1]):
+            x = samples.position[s, k]
             for b in range(BLOCK):
                 sums[k, b] += kernel[a, b] * x
 
 
 @jit
-def constrained_sums(  # type: ignore[no-untyped-def]
-    kind,
-    blocks,
-    box_low,
-    box_high,
-    samples,
-    mass,
-    owner,
-    sample_start,
-    slope,
-    limit,
-    link_lists,
-    confidence,
-    multiplicity,
-    mask,
-    rank,
-    start,
-    index,
-    value,
-    first,
-    stride,
-    sums,
-    total,
-):
+def constrained_sums(reach, blocks, samples, links, near, first, stride, sums, total):  # type: ignore[no-untyped-def]
     """Weighted sums of eq. 3.1 with eq. 4.3, for tiles in the rows ``first``, + ``stride``, ...
 
-    Samples are ordered by the centre that owns them; those of block w of the centres are
-    ``sample_start[w]`` to ``sample_start[w + 1]``. ``rank[w, l]`` counts the centres on list l in
-    blocks before w. Adds to ``sums[w, k, b]`` and ``total[w, b]``, centre b of block w.
+    Adds to ``sums[w, k, b]`` and ``total[w, b]``, centre b of block w.
     """
-    n_blocks = blocks.shape[0]
+    n_blocks = blocks.low.shape[0]
     most = 0
     for w in range(n_blocks):
-        most = max(most, sample_start[w + 1] - sample_start[w])
+        most = max(most, samples.start[w + 1] - samples.start[w])
     weight, turned = np.empty((BLOCK, BLOCK)), np.empty((BLOCK, BLOCK))
     kernel, kernel_back = np.empty((most, BLOCK)), np.empty((most, BLOCK))
     active, active_back = np.empty(most, np.int64), np.empty(most, np.int64)
     reached, reached_back = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
-    sides = np.empty(2 * link_lists.shape[0], np.int64)
+    sides = np.empty(2 * links.ends.shape[0], np.int64)
     one = np.uint64(1)
     for w in range(first, n_blocks, stride):
         n_sides = 0
         for side in range(sides.shape[0]):
-            own = link_lists[side >> 1, side & 1]
-            if mask[w, own]:
+            own = links.ends[side >> 1, side & 1]
+            if near.mask[w, own]:
                 sides[n_sides] = side
                 n_sides += 1
         for v in range(w, n_blocks):
-            n_active = _reach_samples(
-                kind, blocks[w], box_low[w], box_high[w], samples, owner, sample_start[v],
-                sample_start[v + 1], v * BLOCK, slope, limit, active, kernel, reached,
-            )  # fmt: skip
+            n_active = _reach_samples(reach, blocks, w, samples, v, active, kernel, reached)
             n_back = 0
             if v > w:
                 n_back = _reach_samples(
-                    kind, blocks[v], box_low[v], box_high[v], samples, owner, sample_start[w],
-                    sample_start[w + 1], w * BLOCK, slope, limit, active_back, kernel_back,
-                    reached_back,
-                )  # fmt: skip
+                    reach, blocks, v, samples, w, active_back, kernel_back, reached_back
+                )
             if n_active == 0 and n_back == 0:
                 continue
             if n_back > 0:
@@ -394,18 +334,12 @@ def constrained_sums(  # type: ignore[no-untyped-def]
                         if reached_back[b] >> np.uint64(j) & one:
                             reached[j] |= one << np.uint64(b)
             weight[:] = 1.0
-            _tile_weights(
-                w, v, sides, n_sides, link_lists, confidence, multiplicity, mask, rank, start,
-                index, value, reached, weight,
-            )  # fmt: skip
-            _add_samples(
-                samples, mass, owner, v * BLOCK, active, n_active, kernel, weight, sums[w], total[w]
-            )
+            _tile_weights(w, v, sides, n_sides, links, near, reached, weight)
+            _add_samples(samples, v * BLOCK, active, n_active, kernel, weight, sums[w], total[w])
             if n_back > 0:
                 for j in range(BLOCK):
                     for b in range(BLOCK):
                         turned[b, j] = weight[j, b]
                 _add_samples(
-                    samples, mass, owner, w * BLOCK, active_back, n_back, kernel_back, turned,
-                    sums[v], total[v],
-                )  # fmt: skip
+                    samples, w * BLOCK, active_back, n_back, kernel_back, turned, sums[v], total[v]
+                )

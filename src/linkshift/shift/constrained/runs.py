@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkshift._core.arrays import Array, Progress
-from linkshift.estimators._bending import changed_pairs, closed_pairs
 from linkshift.links import ClosedLinks
-from linkshift.shift.constrained import (
+from linkshift.shift.constrained.ascent import (
     ConstrainedAscent,
     History,
     LinkKernel,
     constrained_ascend,
     first_effect,
 )
+from linkshift.shift.constrained.bending import changed_pairs, closed_pairs
 
 __all__ = ["ConstrainedShift", "Run", "given_schedule", "part_of"]
 

@@ -8,6 +8,8 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
 from linkshift.links import Closure
 
+__all__ = ["centres_apart", "changed_pairs", "closed_pairs"]
+
 
 def closed_pairs(closure: Closure, max_pairs: int, *, complain: bool = True) -> Array:
     """Pairs of rows that the closure holds apart, or an even share of them, with a warning."""

@@ -1,22 +1,4 @@
-r"""Constrained mean shift: cannot-links bend the weights (Schier, Reinders, Rosenhahn, SDM 2022).
-
-.. math::
-
-    t_i \leftarrow \frac{\sum_j k_h(s_j - t_i)\, w_{ij}\, s_j}{\sum_j k_h(s_j - t_i)\, w_{ij}},
-    \qquad
-    w_{ij} = \prod_{(x, y) \in C} \bigl(1 - k_{h_c}(t_x - t_i)\, k_{h_c}(t_y - t_j)\bigr),
-    \qquad
-    h_c = \max\{\epsilon, \min\{h, \lambda \|t_x - t_y\|\}\}
-
-(eq. 3.1, 4.3 with 4.2, and 4.4), over a schedule of growing bandwidths h. Kernels are written as in
-the paper, :math:`k_h(x) = \exp(-\|x\|^2 / h^2)`, without the half of :mod:`linkshift.profiles`.
-
-What makes it fast: trajectories that have met move as one, so that links become distinct pairs of
-centres with a multiplicity; :math:`w_{ij}` depends on j only through the centre of j's trajectory;
-and only pairs within the kernel's reach are looked at. Trajectories have met when they are closer
-than ``merge_tol`` bandwidths: at the default, 1e-5, the kernel of two such centres differs from one
-by 1e-10.
-"""
+"""Trajectories under cannot-links: a step, and a schedule of them."""
 
 from __future__ import annotations
 
@@ -29,8 +11,8 @@ from scipy.spatial.distance import cdist
 
 from linkshift._core.arrays import Array, first_of_equal_rows
 from linkshift._core.threads import threads
-from linkshift.shift import _constrained_loops as loops
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
+from linkshift.shift.constrained import _loops as loops
 from linkshift.shift.neighbours import block_order, boxes
 
 __all__ = [
@@ -72,7 +54,7 @@ class LinkKernel:
 
     @property
     def limit(self) -> float:
-        """Squared distance, in bandwidths, from which on the kernel is nought."""
+        """Squared distance, in bandwidths, from which on the kernel is zero."""
         if self.name == "flat":
             return 1.0
         # A Gaussian below machine epsilon adds nothing that float64 could show.
@@ -111,8 +93,15 @@ class ConstrainedAscent:
     history: History = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Reach(NamedTuple):
+    """A kernel of one bandwidth, over squared distance: its kind, its slope, and where it ends."""
+
+    kind: int
+    slope: float
+    limit: float
+
+
+class _Blocks(NamedTuple):
     """Positions in blocks of 64, turned on their side, with boxes around them."""
 
     columns: Array
@@ -120,12 +109,21 @@ class _Block:
     high: Array
 
 
-def _blocks(positions: Array) -> _Block:
+class _Samples(NamedTuple):
+    """Samples ordered by the centre that owns them; those of block w begin at ``start[w]``."""
+
+    position: Array
+    mass: Array
+    owner: Array
+    start: Array
+
+
+def _blocks(positions: Array) -> _Blocks:
     n, d = positions.shape
     padded = np.full((-(-n // BLOCK) * BLOCK, d), _FAR)
     padded[:n] = positions
     columns = np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1))
-    return _Block(columns, *boxes(positions))
+    return _Blocks(columns, *boxes(positions))
 
 
 def constrained_ascend(
@@ -204,25 +202,15 @@ def constrained_ascend(
         history = []
     with threads(n_threads) as pool:
         for h in bandwidths[n_iter:]:
-            pairs, multiplicity, pair_level = _distinct_links(
-                group[links], level, len(centres), len(levels)
-            )
-            if until_settled and _settled(pairs, levels[pair_level], len(centres)):
+            distinct = _distinct_links(group[links], level, levels, len(centres))
+            if until_settled and _settled(distinct, len(centres)):
                 break
             n_iter += 1
             state = _State(centres, samples, group, np.ones(n))
             if blurring:
                 counts = np.bincount(group, minlength=len(centres)).astype(np.float64)
                 state = _State(centres, centres, np.arange(len(centres)), counts)
-            moved = _step(
-                state,
-                _Links(pairs, multiplicity, levels[pair_level]),
-                kernel,
-                float(h),
-                scale,
-                floor,
-                pool,
-            )
+            moved = _step(state, distinct, kernel, float(h), scale, floor, pool)
             centres, group = _merge(moved, group, merge_tol * h)
             if keep_history:
                 history.append((centres, group[rank]))
@@ -276,30 +264,28 @@ class _State:
     mass: Array
 
 
-@dataclass(frozen=True)
-class _Links:
+class _Links(NamedTuple):
     """Distinct links between centres."""
 
-    pairs: Array
+    ends: Array  # two centres; for the loops, the lists of those near them
     multiplicity: Array
     confidence: Array
 
 
-def _distinct_links(
-    ends: Array, level: Array, n_centres: int, n_levels: int
-) -> tuple[Array, Array, Array]:
+def _distinct_links(ends: Array, level: Array, levels: Array, n_centres: int) -> _Links:
     """Distinct (centre, centre, confidence) triples and how often each occurs."""
+    n_levels = max(len(levels), 1)
     low, high = ends.min(axis=1, initial=n_centres), ends.max(axis=1, initial=0)
-    key = (low * n_centres + high) * max(n_levels, 1) + level
+    key = (low * n_centres + high) * n_levels + level
     key, multiplicity = np.unique(key, return_counts=True)
-    pair, pair_level = np.divmod(key, max(n_levels, 1))
-    return np.stack(np.divmod(pair, n_centres), axis=1), multiplicity, pair_level
+    pair, pair_level = np.divmod(key, n_levels)
+    return _Links(np.stack(np.divmod(pair, n_centres), axis=1), multiplicity, levels[pair_level])
 
 
-def _settled(pairs: Array, confidence: Array, n_centres: int) -> bool:
+def _settled(links: _Links, n_centres: int) -> bool:
     """Whether every two centres are held apart for good."""
-    certain = pairs[(confidence == 1.0) & (pairs[:, 0] != pairs[:, 1])]
-    return len(np.unique(certain, axis=0)) == n_centres * (n_centres - 1) // 2
+    apart = (links.confidence == 1.0) & (links.ends[:, 0] != links.ends[:, 1])
+    return len(np.unique(links.ends[apart], axis=0)) == n_centres * (n_centres - 1) // 2
 
 
 def _merge(positions: Array, group: Array, tolerance: float) -> tuple[Array, Array]:
@@ -326,44 +312,28 @@ def _step(
     centres = state.centres
     n_centres, d = centres.shape
     blocks = _blocks(centres)
-    length = np.linalg.norm(centres[links.pairs[:, 0]] - centres[links.pairs[:, 1]], axis=1)
+    length = np.linalg.norm(centres[links.ends[:, 0]] - centres[links.ends[:, 1]], axis=1)
     width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
     # While h is below most links' own scale, ends at the same centre have the same list.
-    end, width, link_lists = _distinct_lists(links.pairs.ravel(), width)
+    end, width, lists = _distinct_lists(links.ends.ravel(), width)
     near = _near_lists(centres, blocks, end, width, kernel, pool)
-    by_owner = np.argsort(state.owner, kind="stable")
-    owner = state.owner[by_owner]
-    samples, mass = np.ascontiguousarray(state.samples[by_owner]), state.mass[by_owner]
-    n_blocks = blocks.columns.shape[0]
-    sample_start = np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1))
+    links = links._replace(ends=lists.reshape(-1, 2))
+    order = np.argsort(state.owner, kind="stable")
+    owner, n_blocks = state.owner[order], len(blocks.low)
+    samples = _Samples(
+        position=np.ascontiguousarray(state.samples[order]),
+        mass=state.mass[order],
+        owner=owner,
+        start=np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1)),
+    )
+    reach = _Reach(kernel.kind, -_LOG2E / h**2, kernel.limit * h**2)
     # A fixed number of shares, each with its own sums: threads never change an addition.
     n_shares = min(_SHARES, n_blocks)
     sums, total = np.zeros((n_shares, n_blocks, d, BLOCK)), np.zeros((n_shares, n_blocks, BLOCK))
 
     def task(share: int) -> None:
         loops.constrained_sums(
-            kernel.kind,
-            blocks.columns,
-            blocks.low,
-            blocks.high,
-            samples,
-            mass,
-            owner,
-            sample_start,
-            -_LOG2E / h**2,
-            kernel.limit * h**2,
-            link_lists.reshape(-1, 2),
-            links.confidence,
-            links.multiplicity,
-            near.mask,
-            near.rank,
-            near.start,
-            near.member,
-            near.value,
-            share,
-            n_shares,
-            sums[share],
-            total[share],
+            reach, blocks, samples, links, near, share, n_shares, sums[share], total[share]
         )
 
     pool.map(task, range(n_shares))
@@ -397,10 +367,10 @@ class _Near(NamedTuple):
 
 
 def _near_lists(
-    centres: Array, blocks: _Block, end: Array, width: Array, kernel: LinkKernel, pool: threads
+    centres: Array, blocks: _Blocks, end: Array, width: Array, kernel: LinkKernel, pool: threads
 ) -> _Near:
     """Find the centres near each end: a first pass marks, a second one writes."""
-    n_lists, n_blocks = len(end), blocks.columns.shape[0]
+    n_lists, n_blocks = len(end), len(blocks.low)
     limit, slope = kernel.limit * width**2, -_LOG2E / width**2
     mask = np.empty((n_blocks, n_lists), dtype=np.uint64)
     rank = np.empty((n_blocks + 1, n_lists), dtype=np.int32)
@@ -408,30 +378,16 @@ def _near_lists(
 
     def mark(first: int) -> None:
         last = min(first + _LIST_TASK, n_lists)
-        loops.mark_lists(
-            blocks.columns, blocks.low, blocks.high, centres, end, limit, first, last, mask, rank
-        )
+        loops.mark_lists(blocks, centres, end, limit, first, last, mask, rank)
 
     pool.map(mark, tasks)
     start = np.concatenate([[0], np.cumsum(rank[-1], dtype=np.int64)])
-    index, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    member, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    near = _Near(mask, rank, start, member, value)
 
     def fill(first: int) -> None:
         last = min(first + _LIST_TASK, n_lists)
-        loops.fill_lists(
-            kernel.kind,
-            blocks.columns,
-            centres,
-            end,
-            slope,
-            mask,
-            rank,
-            start,
-            first,
-            last,
-            index,
-            value,
-        )
+        loops.fill_lists(kernel.kind, blocks, centres, end, slope, near, first, last)
 
     pool.map(fill, tasks)
-    return _Near(mask, rank, start, index, value)
+    return near
