@@ -179,7 +179,7 @@ def check_options(words):
     """The command and the options that a text names exist."""
     from typer.main import get_command
 
-    from linkshift.cli._app import app
+    from linkshift.cli.app import app
 
     command = get_command(app)
     while words and words[0] in getattr(command, "commands", {}):

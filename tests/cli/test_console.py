@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from linkshift._core.text import counted, listed
-from linkshift.cli._console import (
+from linkshift.cli.talking import (
     Console,
     InputError,
     exit_codes,

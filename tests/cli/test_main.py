@@ -80,8 +80,9 @@ def test_conflicts_leave_with_1(here, links):
 def test_a_bug_leaves_with_1_and_its_trace(here, data):
     code = (
         "import sys\n"
-        "from linkshift.cli import _clustering, main\n"
-        "_clustering.Scaling = None\n"
+        "from linkshift.cli import main\n"
+        "from linkshift.cli.reading import scaling\n"
+        "scaling.Scaling = None\n"
         f"sys.argv = ['linkshift', 'cluster', {data!r}]\nmain()"
     )
     done = call(start=("-c", code), cwd=here)

@@ -11,7 +11,7 @@ from scipy.ndimage import label
 from tests.helpers import same_partition
 from typer.testing import CliRunner
 
-from linkshift.cli._app import app
+from linkshift.cli.app import app
 from linkshift.image import mean_shift_filter, pixel_features, segment
 
 pytest.importorskip("skimage")
@@ -203,7 +203,7 @@ def test_bandwidths_of_any_size():
 
 def test_more_clusters_than_pixels():
     for image in (np.zeros((1, 2), np.uint8), np.array([[0, 255]], np.uint8)):
-        with pytest.raises(ValueError, match="n_segments=3 is more than the 2 pixels"):
+        with pytest.raises(ValueError, match="3 segments are more than the 2 pixels"):
             segment(image, "kmeans", n_segments=3)
 
 
@@ -256,7 +256,7 @@ def write_16_bits(name, array):
 @pytest.mark.parametrize("suffix", ["png", "tif"])  # OpenCV compresses a TIFF by LZW
 @pytest.mark.parametrize("channels", [3, 4])
 def test_16_bits_of_colour_are_all_read(here, suffix, channels):
-    from linkshift.cli._pictures import read_image
+    from linkshift.cli.reading.pictures import read_image
 
     image = np.random.default_rng(0).integers(65536, size=(9, 7, channels), dtype=np.uint16)
     write_16_bits(f"w.{suffix}", image)
@@ -278,7 +278,7 @@ def test_16_bits_make_a_difference(here):
 def test_pictures_are_read_as_they_are_seen(here, orientation, kind):
     from PIL import ImageOps
 
-    from linkshift.cli._pictures import read_image
+    from linkshift.cli.reading.pictures import read_image
 
     corner = np.zeros((16, 24, 3), np.uint8)
     corner[:8, :8], corner[8:, 16:] = 255, 120
@@ -304,7 +304,7 @@ def test_pictures_are_read_as_they_are_seen(here, orientation, kind):
 def test_modes_of_pictures(here, mode, suffix):
     if (suffix == "png" and mode == "CMYK") or (suffix == "jpg" and mode in ("LA", "P", "RGBA")):
         pytest.skip("there are no such files")
-    from linkshift.cli._pictures import read_image
+    from linkshift.cli.reading.pictures import read_image
 
     picture = Image.open("p.png").convert(mode)
     picture.save(f"m.{suffix}")
@@ -422,9 +422,12 @@ def test_too_many_segments_for_the_labels_leave_no_overlay(here, monkeypatch):
 def test_the_command_names_its_options_and_the_file(here):
     for option in ("--spatial-bandwidth", "--range-bandwidth", "--merge-bandwidth"):
         message = refused(here, "p.png", "-o", "l.png", option, -1)
-        assert f"p.png: {option}=-1.0 must be" in message
+        assert f"p.png: The {option[2:].replace('-', ' ')} is -1.0, and must be" in message
+        assert f"{option}." in message
     message = refused(here, "p.png", "-o", "l.png", "--method", "kmeans", "--segments", 9999)
-    assert "p.png: --segments=9999 is more than the 864 pixels" in message
+    assert (
+        "p.png: 9999 segments are more than the 864 pixels. Take a smaller --segments." in message
+    )
 
 
 def test_too_little_memory(here, monkeypatch):

@@ -134,8 +134,8 @@ def _refuse_numbers(records: list[Record], path: PathLike) -> None:
 def at_line(error: PairError, path: PathLike, content: CsvContent) -> PairError:
     """Say in which line of the file the pair stands."""
     line = content.lines[error.kind][error.position]
-    message = f"{os.fspath(path)}, line {line}: {error}"
-    return type(error)(message, error.kind, error.position)
+    message = f"{os.fspath(path)}, line {line}: {error.problem}"
+    return type(error)(message, error.kind, error.position, error.python)
 
 
 def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
