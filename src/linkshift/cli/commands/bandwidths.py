@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,7 +15,9 @@ from linkshift.cli.talking import Console, InputError, one_of, passed_on
 from linkshift.cli.writing import targets
 
 if TYPE_CHECKING:
+    from linkshift.bandwidth.path import Criterion
     from linkshift.links import Links
+    from linkshift.profiles import ProfileName
 
 COLUMNS = (
     *("bandwidth", "n_clusters", "stability", "violated_must", "violated_cannot", "link_support"),
@@ -85,12 +87,12 @@ def bandwidths(
             X,
             problem.links,
             n_bandwidths=levels,
-            kernel=kernel,
+            kernel=cast("ProfileName", kernel),  # the option has checked it
             n_jobs=threads,
             progress=progress,
         )
     seconds = time.perf_counter() - start
-    by = "links" if problem.links else "stability"
+    by: Criterion = "links" if problem.links else "stability"
     best = path.best(by)
     table = {"bandwidth": path.bandwidths, **{name: getattr(path, name) for name in COLUMNS[1:]}}
     if output is not None:

@@ -269,11 +269,13 @@ def _never_ran() -> bool:
 def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
     """Tell the first contradiction in the user's own names, and what to do."""
     from linkshift.cli.reading.links import named_conflict
-    from linkshift.refinement import certain_links
+    from linkshift.links import ClosedLinks
 
     assert problem.links is not None
     # Some methods refuse certain links only.
-    conflicts = certain_links(problem.links).conflicts() or problem.links.conflicts()
+    conflicts = (
+        ClosedLinks(problem.links, len(problem.X)).certain.conflicts() or problem.links.conflicts()
+    )
     first = named_conflict(conflicts[0], problem.ids)
     softer = ", give them confidences below 1" if softened else ""
     file = source.links

@@ -46,12 +46,7 @@ class SavedModel:
     @property
     def training(self) -> NDArray[Any]:
         """The rows that it was made from, in the units of the data."""
-        model = self.model
-        if hasattr(model, "_fit_points"):  # constrained mean shift keeps them as it scales them
-            X = model._unscaled(model._fit_points)
-        else:
-            X = model._training if hasattr(model, "_training") else model._fit_X
-        return self.scaling.undo(X)
+        return self.scaling.undo(self.model._fit_X)
 
     def row(self, text: str) -> int:
         """Find a row that the user names, by id if there are ids, else by number."""

@@ -145,7 +145,7 @@ def _path(result: Result, threads: int | None, console: Console) -> tuple[Any, i
     """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
     found = result.found
     swept = found.method == "mean-shift" and found.bandwidth is not None
-    kernel = getattr(found.model, "estimator_", found.model).kernel if swept else "gaussian"
+    kernel: Any = getattr(found.model, "estimator_", found.model).kernel if swept else "gaussian"
     with console.warnings(), console.progress("Bandwidth path") as progress:
         path = linkshift.bandwidth_path(
             result.scaling.apply(result.problem.X),
