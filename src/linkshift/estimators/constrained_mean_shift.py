@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
+from linkshift._core.text import counted
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
@@ -334,7 +335,18 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
                 "With refine=None and enforce=False must-links only spread cannot-links, and there "
                 "are none; set refine='links' or enforce=True."
             )
-        closed.closure  # noqa: B018 (raises)
+        apart = np.unique(closed.closure.component_cannot)  # raises on contradictions
+        n_idle = int((~np.isin(closed.closure.component[links.must[:, 0]], apart)).sum())
+        if idle and n_idle:
+            warn(
+                Advice(
+                    f"{counted(n_idle, 'must-link')} of {len(links.must)} carry no cannot-link of "
+                    "confidence one to other rows, and with refine=None and enforce=False they do "
+                    "nothing else.",
+                    "Set refine='links' or enforce=True to use them.",
+                    parameter="links",
+                )
+            )
 
     def _cluster(
         self, state: _State, closed: ClosedLinks, dtype: Any, *, keep: bool | None = None

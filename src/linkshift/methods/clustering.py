@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
-from linkshift.links import Links
 from linkshift.methods.table import (
     METHODS,
     Given,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from linkshift._core.arrays import Progress
     from linkshift.explain.explanation import Explanation
+    from linkshift.links import Links
     from linkshift.metrics import LinkReport
 
 __all__ = ["Choice", "Clustering", "choose", "cluster"]
