@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
-from linkshift._core.text import counted
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
@@ -336,13 +335,12 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
                 "are none; set refine='links' or enforce=True."
             )
         apart = np.unique(closed.closure.component_cannot)  # raises on contradictions
-        n_idle = int((~np.isin(closed.closure.component[links.must[:, 0]], apart)).sum())
-        if idle and n_idle:
+        carry = np.isin(closed.closure.component[links.must[:, 0]], apart)
+        if idle and len(links.must) and not carry.any():
             warn(
                 Advice(
-                    f"{counted(n_idle, 'must-link')} of {len(links.must)} carry no cannot-link of "
-                    "confidence one to other rows, and with refine=None and enforce=False they do "
-                    "nothing else.",
+                    "No must-link carries a cannot-link of confidence one to other rows, and with "
+                    "refine=None and enforce=False must-links do nothing else.",
                     "Set refine='links' or enforce=True to use them.",
                     parameter="links",
                 )
