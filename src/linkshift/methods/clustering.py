@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
-from linkshift.methods.table import (
-    METHODS,
-    Given,
-    MethodName,
-    Setting,
-    check_params,
-    known_params,
-)
+from linkshift.methods.table import METHODS, Given, MethodName, Setting, check_params, known_params
 
 if TYPE_CHECKING:
     import numpy as np
