@@ -88,7 +88,7 @@ def bench(
             raise InputError(f"--rows is {rows:,}, but {data} has {n:,} rows; take fewer.")
         sizes = [min(n, _MOST_QUICK) if quick else n]
     else:
-        given = {"--links": links, "--columns": columns, "--id-column": id_column}
+        given: dict[str, Any] = {"--links": links, "--columns": columns, "--id-column": id_column}
         given |= {"--header/--no-header": header, "--scale": None if scale == "none" else scale}
         for option, value in given.items():
             if value is not None:
@@ -110,7 +110,7 @@ def bench(
 
         from linkshift._core.threads import n_threads
 
-        about = {"data": _MADE if data is None else str(data), "scale": scale}
+        about: dict[str, Any] = {"data": _MADE if data is None else str(data), "scale": scale}
         about |= {"links": None if links is None else str(links)}
         cores = {"cores": cpu_count(), "threads": n_threads(threads)}
         targets.print_json({**about, **cores, "versions": targets.versions(), "results": timed})
