@@ -61,20 +61,13 @@ def test_table_is_aligned(run, small):
     assert "agreement: adjusted Rand index" in result.stderr
 
 
-def test_what_takes_long_is_left_out_of_larger_sizes(run, small, monkeypatch):
-    monkeypatch.setattr(bench, "_PATIENCE", 0.0)
-    found = results(run("bench", "--threads", 1, "--json").stdout)
-    assert [n for n, _ in found] == [40] * len(METHODS) + [60] * len(METHODS)
-    for (n, _), row in found.items():
-        assert (row["seconds"] is None) == (n == 60)
-        assert row["note"].startswith("left out: 40 rows took ") == (n == 60)
-
-
-def test_methods_for_some_sizes_only(run, small, monkeypatch):
-    monkeypatch.setattr(bench, "_MOST_KERNEL_ROWS", 50)
+def test_slow_methods_are_left_out_of_large_data(run, small, monkeypatch):
+    monkeypatch.setitem(bench._MOST, "KernelMeanShift", 50)
     found = results(run("bench", "--threads", 1, "--json").stdout)
     assert found[40, "KernelMeanShift"]["seconds"] > 0
+    assert found[60, "KernelMeanShift"]["seconds"] is None
     assert found[60, "KernelMeanShift"]["note"] == "left out: for up to 50 rows here"
+    assert set(bench._MOST) < set(METHODS)
 
 
 def test_own_data(run, data, links, small):
@@ -103,19 +96,18 @@ def test_links_that_a_method_refuses(run, data, links, small):
     assert found[60, "MeanShift, flat"]["seconds"] > 0
 
 
-def test_large_data_comes_by_quarters(run, data, small, monkeypatch, groups):
+def test_sizes_of_own_data(run, small, monkeypatch, groups):
     sizes = []
-    monkeypatch.setattr(bench, "_time_all", lambda cut, given, *rest: sizes.append(given) or [])
-    np.save("big.npy", np.tile(groups, (20, 1)))
-    for args in ((), ("--quick",), ("--rows", 1000), ("--rows", 999)):
+    monkeypatch.setattr(bench, "_time_all", lambda X, *rest: sizes.append(len(X)) or [])
+    np.save("big.npy", np.tile(groups, (40, 1)))
+    for args in ((), ("--quick",), ("--rows", 999), ("--quick", "--rows", 50)):
         run("bench", "big.npy", *args, "--json")
-    assert sizes == [(300, 1200), (1200,), (250, 1000), (999,)]
-    assert bench._steps(16_000, quick=False) == (250, 1000, 4000, 16_000)
+    assert sizes == [20, 2400, 20, 2000, 20, 999, 20, 50]  # with a pilot each
 
 
 def test_rows_cut_from_data_keep_their_links(data, links):
     source = Source(Path(data), Path(links("0,1,must", "2,59,cannot")))
-    cut, n = bench._own_data(source, "none", None, Console(quiet=True))
+    cut, n = bench._own_data(source, "none", Console(quiet=True))
     assert n == 60
     whole, all_links = cut(60)
     assert all_links.must.tolist() == [[0, 1]]

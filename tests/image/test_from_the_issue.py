@@ -253,24 +253,59 @@ def write_16_bits(name, array):
     assert cv2.imwrite(name, np.ascontiguousarray(array[..., order]))
 
 
-@pytest.mark.parametrize("suffix", ["png", "tif"])  # OpenCV compresses a TIFF by LZW
 @pytest.mark.parametrize("channels", [3, 4])
-def test_16_bits_of_colour_are_all_read(here, suffix, channels):
+@pytest.mark.parametrize("planar", ["contig", "separate"])
+def test_16_bits_of_colour_are_all_read(here, channels, planar):
     from linkshift.cli.reading.pictures import read_image
 
+    tifffile = pytest.importorskip("tifffile")
     image = np.random.default_rng(0).integers(65536, size=(9, 7, channels), dtype=np.uint16)
-    write_16_bits(f"w.{suffix}", image)
-    found = read_image(Path(f"w.{suffix}"))
+    samples = image if planar == "contig" else np.moveaxis(image, 2, 0)
+    tifffile.imwrite("w.tif", samples, photometric="rgb", planarconfig=planar)
+    found = read_image(Path("w.tif"))
     assert found.dtype == np.uint16
     np.testing.assert_array_equal(found, image[..., :3])
 
 
+@pytest.mark.parametrize("channels", [3, 4])
+def test_16_bits_of_colour_in_png_are_refused(here, channels):
+    """Eight of them would be lost without a word."""
+    write_16_bits("w.png", np.full((9, 7, channels), 1000, dtype=np.uint16))
+    message = refused(here, "w.png", "-o", "l.png")
+    assert "w.png has 16 bits of colour" in message
+    assert "Save it as .tif" in message
+
+
+def test_16_bits_of_grey_in_png_are_all_read(here):
+    from linkshift.cli.reading.pictures import read_image
+
+    grey = np.random.default_rng(0).integers(65536, size=(9, 7), dtype=np.uint16)
+    Image.fromarray(grey).save("w.png")
+    np.testing.assert_array_equal(read_image(Path("w.png")), grey)
+
+
 def test_16_bits_make_a_difference(here):
+    tifffile = pytest.importorskip("tifffile")
     image = np.full((20, 20, 3), 1000, dtype=np.uint16)  # both halves are 3 of 255
     image[:, 10:] = 1020
-    write_16_bits("w.png", image)
+    tifffile.imwrite("w.tif", image, photometric="rgb")
     args = ("--range-bandwidth", 0.01, "--merge-bandwidth", 0.01, "--json")
-    assert json.loads(call("w.png", *args).stdout)["sizes"] == [200, 200]
+    assert json.loads(call("w.tif", *args).stdout)["sizes"] == [200, 200]
+
+
+@pytest.mark.parametrize("mode", ["LA", "RGBA", "P"])
+@pytest.mark.parametrize("orientation", [5, 8])
+def test_pictures_with_alpha_are_turned(here, mode, orientation):
+    from PIL import ImageOps
+
+    from linkshift.cli.reading.pictures import read_image
+
+    picture = Image.open("p.png").convert(mode)
+    exif = picture.getexif()
+    exif[0x0112] = orientation
+    picture.save("t.png", exif=exif)
+    seen = ImageOps.exif_transpose(Image.open("t.png")).convert("L" if mode == "LA" else "RGB")
+    np.testing.assert_array_equal(read_image(Path("t.png")), np.array(seen))
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

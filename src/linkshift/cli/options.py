@@ -1,10 +1,10 @@
-"""Options that several commands have: one name, one help text for each."""
+"""Options that several commands have: one name, one help text for each; and ways to write one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,17 @@ from linkshift.cli.talking import one_of
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
 SCALES = ("none", "standard", "minmax")
 
+
+def value(metavar: str, help: str, *names: str, **limits: Any) -> Any:
+    """Make an option that takes a value."""
+    return typer.Option(*names, metavar=metavar, help=help, **limits)
+
+
+def word(choices: Collection[str], help: str, metavar: str | None = None) -> Any:
+    """Make an option that takes one of some words."""
+    return value(metavar or "|".join(choices), help, callback=one_of(choices))
+
+
 # --- what is read -------------------------------------------------------------------------------
 
 Data = Annotated[
@@ -22,80 +33,51 @@ Data = Annotated[
 ]
 LinksFile = Annotated[
     Path | None,
-    typer.Option(
+    value(
+        "FILE",
+        "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
+        "(kind: must or cannot; rows count from 0), or .json.",
         "--links",
-        metavar="FILE",
-        help="Pairs that belong together or apart: .csv with the columns "
-        "a,b,kind[,confidence] (kind: must or cannot; rows count from 0), or .json.",
     ),
 ]
 Columns = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,C", help="Columns to cluster. Default: all that are numeric."),
+    str | None, value("A,B,C", "Columns to cluster. Default: all that are numeric.")
 ]
-IdColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column that names the rows, for links and output."),
-]
+IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
 LabelsColumn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="Column of known labels (empty or -1: unknown), used as links."
-    ),
+    str | None, value("NAME", "Column of known labels (empty or -1: unknown), used as links.")
 ]
 Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line holds names."),
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")
 ]
-
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model from linkshift cluster --save: .npz.")
 ]
 
 # --- how it is worked on ------------------------------------------------------------------------
 
-Scale = Annotated[
-    str,
-    typer.Option(
-        metavar="|".join(SCALES),
-        callback=one_of(SCALES),
-        help="standard: mean 0, spread 1; minmax: from 0 to 1.",
-    ),
-]
-Kernel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        callback=one_of(KERNELS),
-        help=f"{', '.join(KERNELS)}. Default: flat.",
-    ),
-]
-Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Default: all cores.")]
-
-Seed = Annotated[
-    int,
-    typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of what is drawn at random. Default: 0."),
-]
+Scale = Annotated[str, word(SCALES, "standard: mean 0, spread 1; minmax: from 0 to 1.")]
+Threads = Annotated[int | None, value("N", "Default: all cores.", min=1)]
+seed = value("N", "Of what is drawn at random. Default: 0.", min=0, max=2**32 - 1)
 
 # --- what is written ----------------------------------------------------------------------------
 
 LabelsOutput = Annotated[
     Path | None,
-    typer.Option(
+    value(
+        "OUT",
+        "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
         "--output",
         "-o",
-        metavar="OUT",
-        help="Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
     ),
 ]
-
 TableOutput = Annotated[
     Path | None,
-    typer.Option(
+    value(
+        "OUT",
+        "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
         "--output",
         "-o",
-        metavar="OUT",
-        help="Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
     ),
 ]
 
@@ -103,9 +85,6 @@ TableOutput = Annotated[
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")]
-
-
-# --- said again ---------------------------------------------------------------------------------
 
 _NO_MATTER = ("threads", "json", "quiet")  # to what comes out
 
@@ -119,14 +98,14 @@ def cluster_command(
     """
     words = ["linkshift", "cluster"]
     for option in ctx.command.params:
-        name, value = str(option.name), ctx.params[str(option.name)]
+        name, given = str(option.name), ctx.params[str(option.name)]
         if name == "data":  # ./-a.csv as well has become -a.csv, which looks like an option
-            words.append(f"./{value}" if str(value).startswith("-") else str(value))
-        elif name in (*leave_out, *_NO_MATTER) or value is None:
+            words.append(f"./{given}" if str(given).startswith("-") else str(given))
+        elif name in (*leave_out, *_NO_MATTER) or given is None:
             continue
-        elif isinstance(value, bool):
-            words.append((option.opts if value else option.secondary_opts)[0])
-        elif value != option.default or name in always:
-            values = value if isinstance(value, list | tuple) else [value]
-            words += [word for item in values for word in (option.opts[0], str(item))]
+        elif isinstance(given, bool):
+            words.append((option.opts if given else option.secondary_opts)[0])
+        elif given != option.default or name in always:
+            values = given if isinstance(given, list | tuple) else [given]
+            words += [text for item in values for text in (option.opts[0], str(item))]
     return words

@@ -11,7 +11,7 @@ import typer
 
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError, one_of, passed_on
+from linkshift.cli.talking import Console, InputError, passed_on
 from linkshift.cli.writing import targets
 
 if TYPE_CHECKING:
@@ -34,20 +34,13 @@ def bandwidths(
     header: opt.Header = None,
     scale: opt.Scale = "none",
     kernel: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", callback=one_of(opt.KERNELS), help=f"{', '.join(opt.KERNELS)}."
-        ),
+        str, opt.word(opt.KERNELS, f"{', '.join(opt.KERNELS)}.", metavar="NAME")
     ] = "gaussian",
-    levels: Annotated[
-        int,
-        typer.Option(metavar="N", min=2, max=1000, help="Number of bandwidths."),
-    ] = 20,
+    levels: Annotated[int, opt.value("N", "Number of bandwidths.", min=2, max=1000)] = 20,
     threads: opt.Threads = None,
     output: opt.TableOutput = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(metavar="PNG", help="Draw clusters over bandwidths: .png, .svg or .pdf."),
+        Path | None, opt.value("PNG", "Draw clusters over bandwidths: .png, .svg or .pdf.")
     ] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -59,10 +52,7 @@ def bandwidths(
     or to OUT; a bandwidth to take is told on stderr.
     """
     targets.check_targets(
-        {
-            "--output": (output, targets.TABLE_SUFFIXES),
-            "--plot": (plot, targets.PICTURE_SUFFIXES),
-        },
+        {"--output": (output, targets.TABLE_SUFFIXES), "--plot": (plot, targets.PICTURE_SUFFIXES)},
         [path for path in (data, links) if path is not None],
     )
     from linkshift import bandwidth_path

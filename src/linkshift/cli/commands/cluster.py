@@ -12,7 +12,7 @@ import typer
 import linkshift
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError, one_of, passed_on, shown_sizes
+from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, SPACES, Choice, check_params
 
@@ -44,46 +44,38 @@ def cluster(
     labels_column: opt.LabelsColumn = None,
     header: opt.Header = None,
     scale: opt.Scale = "none",
-    method: Annotated[
-        str,
-        typer.Option(metavar="NAME", callback=one_of((AUTO, *METHODS)), help=f"{_METHOD_HELP}."),
-    ] = AUTO,
+    method: Annotated[str, opt.word((AUTO, *METHODS), f"{_METHOD_HELP}.", metavar="NAME")] = AUTO,
     bandwidth: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBER|links",
-            help="How far the kernel sees: larger gives fewer clusters. links: the one that the "
-            "links support best. Default: from the data.",
+        opt.value(
+            "NUMBER|links",
+            "How far the kernel sees: larger gives fewer clusters. links: the one that the links "
+            "support best. Default: from the data.",
         ),
     ] = None,
-    kernel: opt.Kernel = None,
+    kernel: Annotated[
+        str | None, opt.word(opt.KERNELS, f"{', '.join(opt.KERNELS)}. Default: flat.", "NAME")
+    ] = None,
     n_neighbors: Annotated[
         int | None,
-        typer.Option(
-            metavar="K",
-            min=1,
-            help="A bandwidth for each row: the distance to its K-th neighbour.",
-        ),
+        opt.value("K", "A bandwidth for each row: the distance to its K-th neighbour.", min=1),
     ] = None,
     space: Annotated[
         str | None,
-        typer.Option(
-            metavar="|".join(SPACES),
-            callback=one_of(SPACES),
-            help="Where --method mean-shift moves rows: among the columns, or in a Gaussian "
-            "kernel's space, which suits many columns and up to some thousand rows. "
-            "Default: input.",
+        opt.word(
+            SPACES,
+            "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
+            "space, which suits many columns and up to some thousand rows. Default: input.",
         ),
     ] = None,
     clusters: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, help="Number of clusters, for --method groups."),
+        int | None, opt.value("K", "Number of clusters, for --method groups.", min=1)
     ] = None,
     view: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=COLUMNS",
-            help="A view for --method groups; one option for each. COLUMNS are names, ranges "
+        opt.value(
+            "NAME=COLUMNS",
+            "A view for --method groups; one option for each. COLUMNS are names, ranges "
             "first:last and patterns such as 'fou_*', with commas between; * alone is all that "
             "no other view has. Each column is in one view. Default: the matrices of an npz file "
             "that holds several.",
@@ -91,34 +83,30 @@ def cluster(
     ] = None,
     max_iter: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        opt.value(
+            "N",
+            "Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms, 20 for "
+            "groups.",
             min=1,
-            help="Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms, "
-            "20 for groups.",
         ),
     ] = None,
-    seed: opt.Seed = 0,
+    seed: Annotated[int, opt.seed] = 0,
     threads: opt.Threads = None,
     output: opt.LabelsOutput = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="PNG",
-            help="Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
+        opt.value(
+            "PNG",
+            "Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            metavar="HTML", help="Write a page with all there is to see; it needs no network."
-        ),
+        opt.value("HTML", "Write a page with all there is to see; it needs no network."),
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(
-            metavar="NPZ", help="Keep the model, for linkshift predict and linkshift explain."
-        ),
+        opt.value("NPZ", "Keep the model, for linkshift predict and linkshift explain."),
     ] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

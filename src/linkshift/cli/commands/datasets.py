@@ -27,28 +27,19 @@ def datasets(
     output: opt.TableOutput = None,
     rows: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
+        opt.value(
+            "N",
+            "So many rows: made anew, or drawn at random from a file. Default: the set's own.",
             min=1,
-            help="So many rows: made anew, or drawn at random from a file. Default: the set's own.",
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, max=2**32 - 1, help="Of what is drawn at random. Default: 0."
-        ),
-    ] = None,
+    seed: Annotated[int | None, opt.seed] = None,
     links_output: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also draw links from the classes, and write them here: .csv or .json.",
-        ),
+        opt.value("FILE", "Also draw links from the classes, and write them here: .csv or .json."),
     ] = None,
     n_links: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Number of links, one for each two classes or more."),
+        int | None, opt.value("N", "Number of links, one for each two classes or more.", min=1)
     ] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

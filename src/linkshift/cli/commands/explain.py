@@ -27,16 +27,15 @@ def explain(
     ],
     counterfactuals: Annotated[
         int,
-        typer.Option(
-            metavar="N",
+        opt.value(
+            "N",
+            "Leave out up to so many links, one at a time, and say where the row would go.",
             min=0,
-            help="Leave out up to so many links, one at a time, and say where the row would go.",
         ),
     ] = 5,
     threads: opt.Threads = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(metavar="PNG", help="Draw its path and its links: .png, .svg or .pdf."),
+        Path | None, opt.value("PNG", "Draw its path and its links: .png, .svg or .pdf.")
     ] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

@@ -39,8 +39,7 @@ def check(
         typer.Option("--header/--no-header", help="Whether the first line of DATA holds names."),
     ] = None,
     n_samples: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, help="The number of rows, in place of DATA."),
+        int | None, typer.Option(metavar="N", min=0, help="The number of rows, in place of DATA.")
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object with all that was found.")

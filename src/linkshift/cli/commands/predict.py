@@ -22,9 +22,7 @@ def predict(
     ],
     id_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Column that names the rows. Default: as for the model, if there."
-        ),
+        opt.value("NAME", "Column that names the rows. Default: as for the model, if there."),
     ] = None,
     header: opt.Header = None,
     threads: opt.Threads = None,

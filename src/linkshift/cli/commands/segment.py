@@ -10,7 +10,7 @@ import typer
 
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError, one_of, passed_on, shown_sizes
+from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 
 if TYPE_CHECKING:
@@ -26,66 +26,60 @@ def segment(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
+        opt.value(
+            "OUT",
+            "Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
             "--output",
             "-o",
-            metavar="OUT",
-            help="Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
         ),
     ] = None,
     overlay: Annotated[
-        Path | None,
-        typer.Option(metavar="PNG", help="Draw the borders of segments over the image: .png."),
+        Path | None, opt.value("PNG", "Draw the borders of segments over the image: .png.")
     ] = None,
     scribbles: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Strokes, a picture of the same size. Grey (or .npy): the number of a stroke, 0 "
-            "is unmarked. Colour: every colour is a stroke, black and transparent are unmarked. "
+        opt.value(
+            "FILE",
+            "Strokes, a picture of the same size. Grey (or .npy): the number of a stroke, 0 is "
+            "unmarked. Colour: every colour is a stroke, black and transparent are unmarked. "
             "Pixels of one stroke will be together, of different ones apart.",
         ),
     ] = None,
     method: Annotated[
         str,
-        typer.Option(
-            metavar="|".join(METHODS),
-            callback=one_of(METHODS),
-            help="mean-shift: finds the number of segments; kmeans: clusters of colour and place.",
+        opt.word(
+            METHODS,
+            "mean-shift: finds the number of segments; kmeans: clusters of colour and place.",
         ),
     ] = "mean-shift",
     spatial_bandwidth: Annotated[
-        float | None,
-        typer.Option(metavar="PIXELS", help="How far mean shift sees in place."),
+        float | None, opt.value("PIXELS", "How far mean shift sees in place.")
     ] = None,
     range_bandwidth: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="And in colour, in units of Lab."),
+        float | None, opt.value("NUMBER", "And in colour, in units of Lab.")
     ] = None,
     merge_bandwidth: Annotated[
         float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Neighbouring regions of mean shift merge up to this distance of their mean "
-            "colours: larger gives fewer segments.",
+        opt.value(
+            "NUMBER",
+            "Neighbouring regions of mean shift merge up to this distance of their mean colours: "
+            "larger gives fewer segments.",
         ),
     ] = None,
     segments: Annotated[
-        int | None,
-        typer.Option(metavar="K", min=1, help="Clusters of kmeans. Default: from the image."),
+        int | None, opt.value("K", "Clusters of kmeans. Default: from the image.", min=1)
     ] = None,
     min_size: Annotated[
         int | None,
-        typer.Option(
-            metavar="PIXELS",
+        opt.value(
+            "PIXELS",
+            "Smaller segments join a neighbour. Default: a three-hundredth of the image.",
             min=1,
-            help="Smaller segments join a neighbour. Default: a three-hundredth of the image.",
         ),
     ] = None,
     threads: opt.Threads = None,
     seed: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=0, help="Of the random starts of kmeans. Default: 0."),
+        int | None, opt.value("N", "Of the random starts of kmeans. Default: 0.", min=0)
     ] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ _HARD_PENCIL = (
 def require_image() -> None:
     """Refuse before any work is done when pictures cannot be read."""
     try:
-        import PIL  # noqa: F401
+        import imageio  # noqa: F401
         import skimage  # noqa: F401
     except ImportError:
         raise InputError(
@@ -101,7 +100,7 @@ def _refuse_noise(strokes: NDArray[np.int64], path: Path) -> None:
     lone = others & ~own
     pixels = np.bincount(ranks.ravel(), minlength=len(found))
     alone = np.bincount(ranks.reshape(strokes.shape)[lone], minlength=len(found))
-    entangled = int(np.count_nonzero(2 * alone > pixels))  # nought is never among them
+    entangled = int(np.count_nonzero(2 * alone > pixels))  # zero is never among them
     n_strokes = int(np.count_nonzero(found))
     if entangled > _MOST_ENTANGLED and 2 * entangled > n_strokes:
         raise InputError(
@@ -146,7 +145,7 @@ def _read(path: Path) -> Array:
             elif suffix in (".tif", ".tiff"):
                 array = _read_tiff(path)
             else:
-                array = _read_pillow(path)
+                array = _read_shallow(path)
     except InputError:
         raise
     except MemoryError:
@@ -177,22 +176,48 @@ def _read_tiff(path: Path) -> Array:
         whole = [other for other in file.pages if not other.is_reduced]  # type: ignore[union-attr]
         if len(whole) > 1 or file.series[0].size != page.size or page.axes not in _TIFF_AXES:
             raise InputError(f"{path} has several pages or frames. Save one of them by itself.")
-        if page.photometric not in (1, 2):  # nought is black; red, green, blue
-            if page.bitspersample > 8:
-                raise InputError(
-                    f"{path} has {page.bitspersample} bits of {page.photometric.name}. Convert it "
-                    "to RGB or to grey."
-                )
-            return _read_pillow(path)
-        try:
-            array: Array = page.asarray()
-        except ValueError as error:
-            if "imagecodecs" not in str(error):
-                raise
-            return _read_pillow(path)  # it has the usual compressions on board
+        if page.bitspersample <= 8:
+            return _read_shallow(path)
+        if page.photometric not in (1, 2):  # zero is black; red, green, blue
+            raise InputError(
+                f"{path} has {page.bitspersample} bits of {page.photometric.name}. Convert it "
+                "to RGB or to grey."
+            )
+        array: Array = page.asarray()
         if page.axes == "SYX":
             array = np.moveaxis(array, 0, 2)
         return _turned(array, int(page.tags.valueof(274, default=1)))
+
+
+def _read_shallow(path: Path) -> Array:
+    """Read what has up to 8 bits for a channel, and grey of 16 bits."""
+    import imageio.v3 as iio
+
+    with path.open("rb") as start:
+        head = start.read(26)
+    if head.startswith(b"\x89PNG") and head[24:25] == b"\x10" and head[25:] != b"\0":
+        raise InputError(
+            f"{path} has 16 bits of colour, of which 8 would be lost: a .png of 16 bits is read in "
+            "grey only. Save it as .tif without compression, or with 8 bits."
+        )
+    opened: Any = iio.imopen(path, "r", plugin="pillow")  # with options that only Pillow has
+    with opened as file:
+        # Phones put further pictures into a .jpg (MPO), thumbnails are pages of a TIFF.
+        frames = file.properties(index=...).n_images or 1
+        if frames > 1 and path.suffix.lower() in (".png", ".webp"):
+            raise InputError(f"{path} has several frames. Save one of them by itself.")
+        about = file.metadata(index=0, exclude_applied=False)
+        clear = "transparency" in about
+        mode = {"P": "RGBA" if clear else "RGB", "PA": "RGBA"}.get(about["mode"], about["mode"])
+        if clear and mode in ("L", "RGB"):
+            mode += "A"
+        elif mode not in ("1", "L", "LA", "RGB", "RGBA", "I", "I;16", "I;16B", "F"):
+            mode = "RGB"  # from CMYK, for example
+        array: Array = file.read(index=0, mode=None if mode == about["mode"] else mode)
+        # Cameras store a picture lying down and say so; labels and strokes go by what is seen.
+        # Asked again: where Pillow has turned it already, it no longer says so.
+        about = file.metadata(index=0, exclude_applied=False)
+        return _turned(array, int(about.get("Orientation", 1)))
 
 
 def _turned(array: Array, orientation: int) -> Array:
@@ -204,71 +229,6 @@ def _turned(array: Array, orientation: int) -> Array:
     if orientation in (2, 3, 6, 7):
         array = array[:, ::-1]
     return array
-
-
-def _read_pillow(path: Path) -> Array:
-    from PIL import Image
-
-    with Image.open(path) as file:
-        # Phones put further pictures into a .jpg (MPO), thumbnails are pages of a TIFF.
-        if file.format in ("GIF", "PNG", "WEBP") and getattr(file, "n_frames", 1) > 1:
-            raise InputError(f"{path} has several frames. Save one of them by itself.")
-        rawmodes = {_rawmode(tile) for tile in file.tile}
-        grey = file.mode.startswith("I;16")
-    wide = {rawmode for rawmode in rawmodes if ";16" in rawmode}
-    if not wide or grey:
-        return _decoded(path)
-    # Pillow has one byte for each channel of several: what is left out is read by itself.
-    name, _, order = wide.pop().partition(";16")
-    if order == "N":
-        order = "L" if sys.byteorder == "little" else "B"
-    if wide or name not in ("LA", "RGB", "RGBA") or order not in ("B", "L"):
-        raise InputError(f"{path} has 16 bits of a rare kind. Save it as a .png of 16 bits in RGB.")
-    if name == "LA":
-        four = _decoded(path, "RGBA").astype(np.uint16)
-        high, low = four[..., 0::2], four[..., 1::2]
-        return high << 8 | low if order == "B" else low << 8 | high
-    other = "L" if order == "B" else "B"
-    high = _decoded(path, f"{name};16{order}").astype(np.uint16)
-    found: Array = high << 8 | _decoded(path, f"{name};16{other}")
-    return found
-
-
-def _rawmode(tile: Any) -> str:
-    """Give how the bytes of a file's tile are laid out, in Pillow's words."""
-    arguments = tile[3]
-    return str(arguments[0] if isinstance(arguments, tuple) else arguments)
-
-
-def _decoded(path: Path, rawmode: str | None = None) -> Array:
-    """Decode with Pillow, if asked to as if bytes were laid out in another way."""
-    from PIL import Image, ImageOps
-
-    with Image.open(path) as file:
-        if rawmode is not None:
-            tiles: list[Any] = []
-            for tile in file.tile:
-                given: Any = tile[3]
-                new = (rawmode, *given[1:]) if isinstance(given, tuple) else rawmode
-                # A named tuple since Pillow 11.1.
-                named = hasattr(tile, "_replace")
-                tiles.append(tile._replace(args=new) if named else (*tile[:3], new))
-            file.tile = tiles
-        file.load()
-        # Cameras store a picture lying down and say so; labels and strokes go by what is seen.
-        picture = ImageOps.exif_transpose(file)
-        if rawmode is not None:
-            return np.array(picture)
-        clear = "transparency" in picture.info
-        if picture.mode in ("P", "PA", "RGB"):
-            picture = picture.convert("RGBA" if clear or picture.mode == "PA" else "RGB")
-        elif picture.mode == "L" and clear:
-            picture = picture.convert("LA")
-        elif picture.mode == "I" and file.format == "PNG":
-            return np.array(picture).astype(np.uint16)  # 16 bits, in older versions of Pillow
-        elif picture.mode not in ("1", "L", "LA", "RGBA", "I", "I;16", "I;16B", "F"):
-            picture = picture.convert("RGB")  # such as CMYK
-        return np.array(picture)
 
 
 def _colours(array: Array, path: Path) -> Array:
