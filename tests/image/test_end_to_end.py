@@ -1,4 +1,4 @@
-"""What was promised of images, tried from outside: the functions and the command."""
+"""Images from end to end: what the functions and the command promise, tried from outside."""
 
 import json
 from pathlib import Path
