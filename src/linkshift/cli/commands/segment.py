@@ -10,7 +10,7 @@ import typer
 
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
+from linkshift.cli.talking import Console, InputError, passed_on, require, shown_sizes
 from linkshift.cli.writing import targets
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def segment(
                 f"{option} is for --method {'mean-shift' if kmeans else 'kmeans'}; "
                 f"--method {method} has no use for it."
             )
+    require("segment", "image", "skimage", "imageio")
     import numpy as np
 
     from linkshift.cli.reading import pictures
@@ -119,7 +120,6 @@ def segment(
     from linkshift.image import segment as divide
 
     console = Console(quiet)
-    pictures.require_image()
     pixels = pictures.read_image(image)
     strokes = None if scribbles is None else pictures.read_strokes(scribbles, pixels.shape[:2])
     h, w = pixels.shape[:2]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.text import check_text, csv_lines, is_number, listed, short
-from linkshift.cli.talking import InputError
+from linkshift.cli.talking import InputError, require
 
 _SEPARATOR = {".csv": ",", ".tsv": "\t"}
 
@@ -88,13 +88,11 @@ def _plain(cell: Any) -> Any:
 
 def read_frame(path: Path, *, header: bool | None, id_column: str | None) -> FrameTable:
     """Read a CSV, TSV or Parquet file."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise InputError(
-            f'{path.suffix} files need pandas. Install it with: pip install "linkshift[cli]"'
-        ) from None
+    require(str(path), "cli", "pandas")
+    import pandas as pd
+
     if path.suffix.lower() == ".parquet":
+        require(str(path), "cli", "pyarrow")
         frame = _read_parquet(pd, path)
     else:
         frame = _read_text(pd, path, header=header, id_column=id_column)
@@ -125,10 +123,6 @@ def _read_parquet(pd: Any, path: Path) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             frame = pd.read_parquet(path)
-    except ImportError:
-        raise InputError(
-            'Parquet files need pyarrow. Install it with: pip install "linkshift[cli]"'
-        ) from None
     except Exception as error:  # damaged bytes break the reader in any place
         raise InputError(
             f"{path} cannot be read as Parquet: {_one_line(error)}. It may be cut short or be "
