@@ -39,6 +39,24 @@ def test_help_imports_nothing_heavy():
     assert call(start=("-c", code)).stderr == "[]\n"
 
 
+def test_a_command_is_loaded_when_it_is_called():
+    code = (
+        "import sys\n"
+        "from linkshift.cli import main\n"
+        "sys.argv = ['linkshift', 'predict', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([m for m in sys.modules if m.startswith('linkshift.cli.commands.')],"
+        " file=sys.stderr)\n"
+    )
+    assert call(start=("-c", code)).stderr == "['linkshift.cli.commands.predict']\n"
+
+
+def test_a_wrong_command_is_guessed():
+    done = call("clustr")
+    assert done.returncode == 2
+    assert "Did you mean 'cluster'" in done.stderr
+
+
 def test_without_the_extra():
     code = (
         "import sys; sys.modules['typer'] = None\n"

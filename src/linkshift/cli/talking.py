@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
 
 class InputError(Exception):
     """Something that the user can put right: a message without traceback, exit code 2."""
+
+
+def require(what: str, extra: str, *modules: str) -> None:
+    """Refuse, before any work is done, what an extra is not installed for."""
+    for module in modules:
+        try:
+            import_module(module)
+        except ImportError:
+            raise InputError(
+                f"{what} cannot do without {module}, which is not installed. Install it with: "
+                f'pip install "linkshift[{extra}]"'
+            ) from None
 
 
 @contextmanager

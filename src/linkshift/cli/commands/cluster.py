@@ -14,7 +14,8 @@ from linkshift._core.text import counted
 from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
-from linkshift.methods import METHODS, SPACES, Choice, check_params
+from linkshift.methods import METHODS, Choice, check_params
+from linkshift.methods.table import SPACES
 
 if TYPE_CHECKING:
     from linkshift.cli.reading.problem import Problem, Source

@@ -67,6 +67,9 @@ def datasets(
                 )
         _list(json, console)
         return
+    from linkshift.cli.writing.tables import table_text, write_table
+    from linkshift.links import Links
+
     _check(name, output, rows, seed, links_output, n_links)
     data = _get(name, rows, seed or 0)
     to_stdout = output is None and not json
@@ -75,27 +78,28 @@ def datasets(
             f"{name} has {len(data.views)} views, and one table cannot hold them apart. Write it "
             f"to an .npz file: linkshift datasets {name} -o {name}.npz"
         )
-    links = None if n_links is None else _draw_links(data, n_links, seed or 0)
-    _write(data, output, links, links_output)
+    links = None
+    if n_links is not None:
+        try:
+            links = Links.sample(data.y, n_links, random_state=seed or 0)
+        except ValueError as error:
+            raise InputError(f"--n-links: {error}.") from error
+    if output is not None:
+        write_table(output, _columns(data, output.suffix.lower()))
+    if links is not None and links_output is not None:
+        with targets.replacing(links_output) as temporary:
+            write_links = links.to_csv if links_output.suffix.lower() == ".csv" else links.to_json
+            write_links(temporary)
     _tell(data, output, links, links_output, console)
     if json:
-        targets.print_json(
-            {
-                **_describe(data),
-                "seed": seed or 0,
-                "output": None if output is None else str(output),
-                "links": None
-                if links is None
-                else {
-                    "n_must": len(links.must),
-                    "n_cannot": len(links.cannot),
-                    "output": str(links_output),
-                },
-            }
-        )
+        report = {**_describe(data), "seed": seed or 0}
+        report["output"] = None if output is None else str(output)
+        report["links"] = None
+        if links is not None:
+            n_must, n_cannot = len(links.must), len(links.cannot)
+            report["links"] = {"n_must": n_must, "n_cannot": n_cannot, "output": str(links_output)}
+        targets.print_json(report)
     elif to_stdout:
-        from linkshift.cli.writing.tables import table_text
-
         targets.print_text(table_text(_columns(data, ".csv")))
 
 
@@ -202,30 +206,6 @@ def _get(name: str, rows: int | None, seed: int) -> Dataset:
     if rows > n:
         raise InputError(f"--rows is {rows:,}, but {name} has {n:,} rows; take fewer.")
     return data.take(np.sort(np.random.default_rng(seed).permutation(n)[:rows]))
-
-
-def _draw_links(data: Dataset, n_links: int, seed: int) -> Links:
-    from linkshift.links import Links
-
-    try:
-        return Links.sample(data.y, n_links, random_state=seed)
-    except ValueError as error:
-        raise InputError(f"--n-links: {error}.") from error
-
-
-def _write(
-    data: Dataset, output: Path | None, links: Links | None, links_output: Path | None
-) -> None:
-    from linkshift.cli.writing.tables import write_table
-
-    if output is not None:
-        write_table(output, _columns(data, output.suffix.lower()))
-    if links is not None and links_output is not None:
-        with targets.replacing(links_output) as temporary:
-            if links_output.suffix.lower() == ".csv":
-                links.to_csv(temporary)
-            else:
-                links.to_json(temporary)
 
 
 def _columns(data: Dataset, suffix: str) -> dict[str, NDArray[Any]]:

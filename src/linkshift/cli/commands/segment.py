@@ -10,13 +10,13 @@ import typer
 
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
+from linkshift.cli.talking import Console, InputError, passed_on, require, shown_sizes
 from linkshift.cli.writing import targets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-METHODS = {"mean-shift": "mean_shift", "kmeans": "kmeans"}  # as the library calls them
+METHODS = ("mean-shift", "kmeans")
 
 
 def segment(
@@ -112,22 +112,47 @@ def segment(
                 f"{option} is for --method {'mean-shift' if kmeans else 'kmeans'}; "
                 f"--method {method} has no use for it."
             )
-    params = {
-        "spatial_bandwidth": spatial_bandwidth,
-        "range_bandwidth": range_bandwidth,
-        "merge_bandwidth": merge_bandwidth,
-        "n_segments": segments,
-        "min_size": min_size,
-        "n_jobs": threads,
-        "random_state": 0 if kmeans and seed is None else seed,
-    }
+    require("segment", "image", "skimage", "imageio")
+    import numpy as np
+
+    from linkshift.cli.reading import pictures
+    from linkshift.cli.writing import figures
+    from linkshift.image import segment as divide
+
     console = Console(quiet)
-    pixels, strokes, n_strokes = _read(image, scribbles, console)
-    labels, seconds = _segment(image, pixels, METHODS[method], strokes, params, console)
-    _write(output, overlay, pixels, labels)
-    sizes = _sizes(labels)
+    pixels = pictures.read_image(image)
+    strokes = None if scribbles is None else pictures.read_strokes(scribbles, pixels.shape[:2])
+    h, w = pixels.shape[:2]
+    kind = "grey" if pixels.ndim == 2 else "colour"
+    console.say(f"{image}: {w:,} x {h:,} pixels, {kind}, {pixels.dtype}.")
+    n_strokes = None if strokes is None else _count_strokes(strokes, scribbles, console)
+    start = time.perf_counter()
+    with console.warnings(), console.progress("Segmenting") as progress, passed_on(f"{image}: "):
+        try:
+            labels = divide(
+                pixels,
+                "kmeans" if kmeans else "mean_shift",
+                spatial_bandwidth=spatial_bandwidth,
+                range_bandwidth=range_bandwidth,
+                merge_bandwidth=merge_bandwidth,
+                n_segments=segments,
+                min_size=min_size,
+                scribbles=strokes,
+                n_jobs=threads,
+                random_state=0 if kmeans and seed is None else seed,
+                progress=progress,
+            )
+        except MemoryError:
+            raise InputError(
+                f"{image} is too large for the memory there is; scale it down."
+            ) from None
+    seconds = time.perf_counter() - start
+    sizes = np.bincount(labels.ravel()).tolist()
+    if output is not None:  # first: it may be refused, and then nothing is written
+        figures.write_label_image(output, labels)
+    if overlay is not None:
+        figures.write_overlay(overlay, pixels, labels)
     if json:
-        h, w = labels.shape
         targets.print_json(
             {
                 "image": str(image),
@@ -149,67 +174,13 @@ def segment(
     console.finish(seconds, bits if is_png else output, overlay)
 
 
-def _read(
-    image: Path, scribbles: Path | None, console: Console
-) -> tuple[NDArray[Any], NDArray[Any] | None, int | None]:
-    """Read the picture and its strokes, say what they are, and count the strokes."""
-    import numpy as np
-
-    from linkshift.cli.reading import pictures
-
-    pictures.require_image()
-    pixels = pictures.read_image(image)
-    strokes = None if scribbles is None else pictures.read_strokes(scribbles, pixels.shape[:2])
-    h, w = pixels.shape[:2]
-    kind = "grey" if pixels.ndim == 2 else "colour"
-    console.say(f"{image}: {w:,} x {h:,} pixels, {kind}, {pixels.dtype}.")
-    if strokes is None:
-        return pixels, None, None
-    marked, n_strokes = int(np.count_nonzero(strokes)), len(np.unique(strokes[strokes > 0]))
-    console.say(f"{scribbles}: {counted(n_strokes, 'stroke')} on {counted(marked, 'pixel')}.")
-    if marked > strokes.size / 2:
+def _count_strokes(strokes: NDArray[Any], scribbles: Path | None, console: Console) -> int:
+    marked = strokes[strokes > 0]
+    n_strokes = len(set(marked.tolist()))
+    console.say(f"{scribbles}: {counted(n_strokes, 'stroke')} on {counted(marked.size, 'pixel')}.")
+    if marked.size > strokes.size / 2:
         console.warn(
             f"more than half of {scribbles} is marked. Unmarked is 0, black or "
             "transparent; another background counts as a stroke."
         )
-    return pixels, strokes, n_strokes
-
-
-def _segment(
-    image: Path,
-    pixels: NDArray[Any],
-    method: Any,
-    strokes: NDArray[Any] | None,
-    params: dict[str, Any],
-    console: Console,
-) -> tuple[NDArray[Any], float]:
-    """Give the labels, and the seconds that they took."""
-    from linkshift.image import segment as divide  # importing is no part of the method's time
-
-    start = time.perf_counter()
-    with console.warnings(), console.progress("Segmenting") as progress, passed_on(f"{image}: "):
-        try:
-            labels = divide(pixels, method, scribbles=strokes, progress=progress, **params)
-        except MemoryError:
-            raise InputError(
-                f"{image} is too large for the memory there is; scale it down."
-            ) from None
-    return labels, time.perf_counter() - start
-
-
-def _write(
-    output: Path | None, overlay: Path | None, pixels: NDArray[Any], labels: NDArray[Any]
-) -> None:
-    from linkshift.cli.writing import figures
-
-    if output is not None:  # first: it may be refused, and then nothing is written
-        figures.write_label_image(output, labels)
-    if overlay is not None:
-        figures.write_overlay(overlay, pixels, labels)
-
-
-def _sizes(labels: NDArray[Any]) -> list[int]:
-    import numpy as np
-
-    sizes: list[int] = np.bincount(labels.ravel()).tolist()
-    return sizes
+    return n_strokes

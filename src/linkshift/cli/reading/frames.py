@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift._core.text import check_text, is_number, listed, short
-from linkshift.cli.talking import InputError
+from linkshift._core.text import check_text, csv_lines, is_number, listed, short
+from linkshift.cli.talking import InputError, require
 
 _SEPARATOR = {".csv": ",", ".tsv": "\t"}
 
@@ -89,13 +88,11 @@ def _plain(cell: Any) -> Any:
 
 def read_frame(path: Path, *, header: bool | None, id_column: str | None) -> FrameTable:
     """Read a CSV, TSV or Parquet file."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise InputError(
-            f'{path.suffix} files need pandas. Install it with: pip install "linkshift[cli]"'
-        ) from None
+    require(str(path), "cli", "pandas")
+    import pandas as pd
+
     if path.suffix.lower() == ".parquet":
+        require(str(path), "cli", "pyarrow")
         frame = _read_parquet(pd, path)
     else:
         frame = _read_text(pd, path, header=header, id_column=id_column)
@@ -126,10 +123,6 @@ def _read_parquet(pd: Any, path: Path) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             frame = pd.read_parquet(path)
-    except ImportError:
-        raise InputError(
-            'Parquet files need pyarrow. Install it with: pip install "linkshift[cli]"'
-        ) from None
     except Exception as error:  # damaged bytes break the reader in any place
         raise InputError(
             f"{path} cannot be read as Parquet: {_one_line(error)}. It may be cut short or be "
@@ -224,27 +217,22 @@ def _not_a_table(path: Path, separator: str, width: int, error: Exception) -> In
 def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Give the first line and the cells of each record; blank lines are none, as for pandas."""
     blanks = " \r\n" if separator == "\t" else " \t\r\n"
+    latest = ""
+
+    def lines(file: Iterable[str]) -> Iterator[str]:
+        nonlocal latest
+        for text in file:
+            latest = text
+            yield text
+
     with path.open(encoding="utf-8-sig", newline="") as file:
-        latest = [""]
-
-        def lines() -> Iterator[str]:
-            for text in file:
-                latest[0] = text
-                yield text
-
-        reader = csv.reader(lines(), delimiter=separator, skipinitialspace=True)
-        while True:
-            line = reader.line_num + 1
-            try:
-                cells = next(reader, None)
-            except csv.Error as error:
-                raise InputError(
-                    f"{path}, line {line}: {error}. Is a quote not closed? Close it or delete it."
-                ) from error
-            if cells is None:
-                return
-            if reader.line_num > line or latest[0].strip(blanks):
-                yield line, cells
+        records = csv_lines(lines(file), str(path), delimiter=separator, skipinitialspace=True)
+        try:
+            for line, last, cells in records:
+                if last > line or latest.strip(blanks):
+                    yield line, cells
+        except ValueError as error:
+            raise InputError(f"{error} Close it or delete it.") from error
 
 
 def _check_separator(path: Path, line: int, first: list[str], separator: str) -> None:

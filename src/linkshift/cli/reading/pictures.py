@@ -26,18 +26,6 @@ _HARD_PENCIL = (
 )
 
 
-def require_image() -> None:
-    """Refuse before any work is done when pictures cannot be read."""
-    try:
-        import imageio  # noqa: F401
-        import skimage  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "pictures need scikit-image, which is not installed. Install it with: "
-            'pip install "linkshift[image]"'
-        ) from None
-
-
 def read_image(path: Path) -> Array:
     """Read a picture as (h, w) or (h, w, 3): uint8, uint16, or float from 0 to 1."""
     check_suffix(path, IMAGE_SUFFIXES)

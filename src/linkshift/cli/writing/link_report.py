@@ -153,7 +153,7 @@ def _redundant_lines(found: Diagnosis) -> list[str]:
         return []
     places = found.redundant_places()
     return [
-        f"{counted(count, 'redundant link')}, implied by others that are at least as sure:",
+        f"{counted(count, 'redundant link')}, implied by others that are at least as certain:",
         *_cut(count, lambda i: f"{places[i]}: {found.implied(i)}"),
     ]
 
@@ -230,13 +230,10 @@ def as_dict(found: Diagnosis, *, with_rows: bool) -> dict[str, Any]:
         "conflicts": _conflicts(found),
         "removal": _removal(found) if conflicts else None,
         "redundant": [
-            _implied(found.implied(i, LONGEST), place)
+            {"place": place, **vars(found.implied(i, LONGEST))}
             for i, place in enumerate(found.redundant_places())
         ],
-        "repeats": [
-            {"kind": r.kind, "pair": r.pair, "place": r.place, "first": r.first}
-            for r in found.file.repeats
-        ],
+        "repeats": [vars(repeat) for repeat in found.file.repeats],
         "groups": [
             {"first": first, "rows": size, "must": must, "cannot_out": out_, "cannot_within": in_}
             for first, size, must, out_, in_ in zip(
@@ -287,16 +284,6 @@ def _removal(found: Diagnosis) -> dict[str, Any]:
         + [found.place("cannot", pair) for pair in removal.cannot],
         "confidence": removal.confidence,
         "exact": removal.exact,
-    }
-
-
-def _implied(link: ImpliedLink, place: str) -> dict[str, Any]:
-    return {
-        "place": place,
-        "kind": link.kind,
-        "pair": link.pair,
-        "cannot": link.cannot,
-        "chains": link.chains,
     }
 
 

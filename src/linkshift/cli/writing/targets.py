@@ -13,7 +13,7 @@ from typing import Any
 
 from linkshift import __version__
 from linkshift._core import files
-from linkshift.cli.talking import InputError
+from linkshift.cli.talking import InputError, require
 
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 PAGE_SUFFIXES = (".html", ".htm")
@@ -38,9 +38,12 @@ def check_targets(
         if other != option:
             raise InputError(f"{other} and {option} are both {path}; name two files.")
         if path.suffix.lower() == ".parquet":
-            require_parquet()
+            require(f"{option} {path}", "cli", "pandas", "pyarrow")
         if suffixes is PICTURE_SUFFIXES:
-            require_matplotlib(option)
+            require(option, "plot", "matplotlib")
+            import matplotlib as mpl
+
+            mpl.use("Agg")  # a file, not a window
 
 
 def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Iterable[Path]) -> None:
@@ -98,25 +101,3 @@ def versions(*others: str) -> dict[str, str]:
     names = ("numpy", "scipy", "scikit-learn", "numba", *others)
     found = {name: version(name) for name in names}
     return {"linkshift": __version__, "python": platform.python_version(), **found}
-
-
-def require_parquet() -> None:
-    """Refuse Parquet before any work is done when it cannot be written."""
-    try:
-        import pandas  # noqa: F401
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise InputError(
-            'Parquet files need pandas and pyarrow. Install them with: pip install "linkshift[cli]"'
-        ) from None
-
-
-def require_matplotlib(option: str = "--plot") -> None:
-    """Refuse a picture before any work is done when it cannot be drawn."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise InputError(
-            f'{option} needs matplotlib. Install it with: pip install "linkshift[plot]"'
-        ) from None
-    mpl.use("Agg")  # a file, not a window
