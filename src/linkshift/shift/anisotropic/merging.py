@@ -101,15 +101,17 @@ def label(density: AnisotropicDensity, ends: Array, modes: Modes, *, n_threads: 
     assert modes.precision is not None
     forms, seen = density.forms, _see(density, ends, n_threads)
     centers = forms.lift(forms.to_working(modes.centers))
-    m = ends.shape[0]
-    labels = np.full(m, -1, dtype=np.int64)
-    nearest, closest = np.zeros(m, dtype=np.int64), np.full(m, np.inf)
-    every = np.arange(m)
-    for i in range(centers.shape[0]):
-        radius = float(modes.radius[i])
-        covered, squared = _covers(forms, centers[i], modes.precision[i], radius, seen, every)
-        covered |= (ends == modes.centers[i]).all(axis=1)
-        labels[covered & (labels < 0)] = i
+    about = list(zip(centers, modes.precision, modes.radius.tolist(), strict=True))
+    labels = np.full(ends.shape[0], -1, dtype=np.int64)
+    for i, mode in enumerate(about):
+        free = np.flatnonzero(labels < 0)
+        covered, _ = _covers(forms, *mode, seen, free)
+        labels[free[covered | (ends[free] == modes.centers[i]).all(axis=1)]] = i
+    free = np.flatnonzero(labels < 0)
+    closest = np.full(free.size, np.inf)
+    labels[free] = 0
+    for i, mode in enumerate(about if free.size else []):
+        _, squared = _covers(forms, *mode, seen, free)
         closer = squared < closest
-        nearest[closer], closest[closer] = i, squared[closer]
-    return np.where(labels < 0, nearest, labels)
+        labels[free[closer]], closest[closer] = i, squared[closer]
+    return labels

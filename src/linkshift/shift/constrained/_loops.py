@@ -256,11 +256,11 @@ def _tile_weights(w, v, sides, n_sides, links, near, wanted, weight):  # type: i
             start[other] + rank[v + 1, other],
         )
         here, stop = start[own] + rank[w, own], start[own] + rank[w + 1, own]
-        sure = links.confidence[p]
+        confidence = links.confidence[p]
         power = links.multiplicity[p]
         close[n_close] = 0.0
         for q in range(here, stop):
-            close[n_close, index[q] - w * BLOCK] = sure * value[q]
+            close[n_close, index[q] - w * BLOCK] = confidence * value[q]
         if power > 1:
             for q in range(there, end):
                 j = index[q] - v * BLOCK

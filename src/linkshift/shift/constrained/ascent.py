@@ -189,8 +189,8 @@ def constrained_ascend(
     rank[order] = np.arange(n)
     samples = np.ascontiguousarray(X[order], dtype=np.float64)
     links = rank[cannot].reshape(-1, 2)
-    sure = np.ones(len(links)) if confidence is None else np.asarray(confidence, dtype=np.float64)
-    levels, level = np.unique(sure, return_inverse=True)
+    confidence = np.ones(len(links)) if confidence is None else np.asarray(confidence, np.float64)
+    levels, level = np.unique(confidence, return_inverse=True)
 
     centres, group = samples.copy(), np.arange(n)
     history = [(centres, group[rank])]
