@@ -11,7 +11,6 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import datasets as datasets
     from linkshift import image as image
     from linkshift import metrics as metrics
-    from linkshift import model_files as model_files
     from linkshift import profiles as profiles
     from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
     from linkshift.estimators.constrained_mean_shift import (
@@ -31,6 +30,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.links import Links as Links
     from linkshift.methods import cluster as cluster
     from linkshift.metric_learning import SCML as SCML
+    from linkshift.models import files as model_files  # noqa: F401
     from linkshift.pictures import page as report  # noqa: F401
     from linkshift.pictures import plot as plot
     from linkshift.refinement import refine as refine
@@ -59,7 +59,7 @@ _PUBLIC = {
     "datasets": "datasets",
     "image": "image",
     "metrics": "metrics",
-    "model_files": "model_files",
+    "model_files": "models.files",
     "plot": "pictures.plot",
     "profiles": "profiles",
     "refine": "refinement:refine",

@@ -34,16 +34,11 @@ class Modes:
     centers : ndarray of shape (n_modes, d)
     radius : ndarray of shape (n_modes,)
         End points within this distance belong to the mode; within this many local bandwidths
-        where there is a precision.
-    precision : ndarray of shape (n_modes, width), or None
-        Where each point has its own metric: the form that measures about each mode, as
-        :func:`linkshift.shift.anisotropic.climb.evaluate` gives it. Zero for a mode that no point
-        reaches.
+        where each point has its own metric.
     """
 
     centers: Array
     radius: Array
-    precision: Array | None = None
 
 
 def merging_share(profile: Profile) -> float:

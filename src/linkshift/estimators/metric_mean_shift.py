@@ -291,7 +291,7 @@ class MetricMeanShift(Explains, LinkedClusterer):
         """Coordinates in which to learn and shift: those of the kernel, or the columns."""
         if self.kernel is None:
             return None, data.astype(np.float64)
-        sigma = pair_mean(data) / np.sqrt(2.0) if self.sigma is None else float(self.sigma)
+        sigma = float(pair_mean(data) / np.sqrt(2.0)) if self.sigma is None else float(self.sigma)
         space, coordinates = kernel_space(data, Kernel("gaussian", sigma=sigma))
         share = np.cumsum(np.einsum("ij,ij->j", coordinates, coordinates))
         rank = int(np.searchsorted(share, self.variance * share[-1])) + 1

@@ -37,6 +37,16 @@ class _State:
     bandwidths: Array  # from the first level to the one that was chosen
 
 
+def route(X: Array, profile: Profile, centers: Array, lift: Array, bandwidths: Array) -> _State:
+    """Lay out the first level, from its modes and those that they go on to."""
+    first = float(bandwidths[0])
+    # As the path sees them, so that rows near training rows go where these went.
+    rows, count = np.unique(X + 0.0, axis=0, return_counts=True)
+    density = build_density(rows, first, profile, sample_weight=count)
+    modes = Modes(centers, np.full(len(centers), merging_share(profile) * first))
+    return _State(density, modes, lift, bandwidths)
+
+
 class PathMeanShift(Explains, ScoresSamples):
     """Mean shift at the bandwidth that links support best.
 
@@ -137,15 +147,7 @@ class PathMeanShift(Explains, ScoresSamples):
         lift = np.arange(path.n_clusters[0])
         for parent in path.parents[:level]:
             lift = parent[lift]
-        first = float(path.bandwidths[0])
-        # As the path sees them, so that rows near training rows go where these went.
-        rows, count = np.unique(data + 0.0, axis=0, return_counts=True)
-        state = _State(
-            build_density(rows, first, profile, sample_weight=count),
-            Modes(path.centers[0], np.full(len(path.centers[0]), merging_share(profile) * first)),
-            lift,
-            path.bandwidths[: level + 1],
-        )
+        state = route(data, profile, path.centers[0], lift, path.bandwidths[: level + 1])
         centers = path.centers[level]
         attributes = {
             "cluster_centers_": centers,

@@ -63,7 +63,7 @@ def merge(
             free[rows[covered]] = False
             free[i] = False
             chosen.append(i)
-    return Modes(distinct[chosen], np.full(len(chosen), share), seen.precision[chosen])
+    return Modes(distinct[chosen], np.full(len(chosen), share))
 
 
 class _Seen(NamedTuple):
@@ -98,10 +98,9 @@ def label(density: AnisotropicDensity, ends: Array, modes: Modes, *, n_threads: 
 
     On the end points that made the modes this is the mode that took them in.
     """
-    assert modes.precision is not None
-    forms, seen = density.forms, _see(density, ends, n_threads)
-    centers = forms.lift(forms.to_working(modes.centers))
-    about = list(zip(centers, modes.precision, modes.radius.tolist(), strict=True))
+    forms = density.forms
+    seen, mode_seen = (_see(density, where, n_threads) for where in (ends, modes.centers))
+    about = list(zip(mode_seen.lifted, mode_seen.precision, modes.radius.tolist(), strict=True))
     labels = np.full(ends.shape[0], -1, dtype=np.int64)
     for i, mode in enumerate(about):
         free = np.flatnonzero(labels < 0)

@@ -1,0 +1,453 @@
+"""What a fitted estimator is made of in a file, and how it is built again.
+
+Fields are named by where they are in a fitted model, and each has a rule. They are what builders
+were given; the rest is built by the doors that a fit goes through, or computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from linkshift._core.threads import one_blas_thread
+from linkshift.estimators import (
+    constrained_mean_shift,
+    kernel_mean_shift,
+    mean_shift,
+    metric_mean_shift,
+    path_mean_shift,
+)
+from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._constrained_shift import Run
+from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+from linkshift.estimators.refined_clustering import RefinedClustering
+from linkshift.groups.alternation import Alternation
+from linkshift.groups.boosting import Classifiers
+from linkshift.groups.views import KernelBank, kernel_bank
+from linkshift.links import ClosedLinks
+from linkshift.metric_learning import SCML
+from linkshift.metric_learning.embedding import Embedding
+from linkshift.models.rules import Refused, Rules, Sizes, check, check_all
+from linkshift.modes import Modes, basin_labels
+from linkshift.profiles import Profile
+from linkshift.shift.binning import pool_points
+from linkshift.shift.density import build_density
+from linkshift.spaces.kernel import Kernel, KernelSpace
+
+__all__ = ["ESTIMATORS", "restore", "taken"]
+
+Values = dict[str, Any]
+Built = tuple[Any, Values]  # a state, and attributes that are no fields
+
+_MOST_REPEATED = 1000  # columns of views, in columns of the table: so is memory bounded
+
+
+class _Part(NamedTuple):
+    """An estimator in files: its fields, how to build the rest, and fields without a place."""
+
+    cls: type[BaseEstimator]
+    rules: Rules
+    build: Callable[[Any, Values, Sizes], Built]
+    takes: dict[str, Callable[[Any], Any]] = {}  # noqa: RUF012
+
+
+def taken(model: Any) -> Values:
+    """Fields of a fitted model."""
+    part = _part(model)
+    return {
+        name: part.takes[name](model) if name in part.takes else _reach(model, name)
+        for name in _ROWS | part.rules
+    }
+
+
+def _reach(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value
+
+
+def restore(model: Any, values: Any) -> None:
+    """Set what a fit would have set, from fields that nobody has checked yet."""
+    part = _part(model)
+    rules = _ROWS | part.rules
+    sizes = check_all(type(model).__name__, values, rules)
+    X, width, names, links = (values[name] for name in _ROWS)
+    if width not in (None, sizes["d"]) or (names is not None and names.shape != X.shape[1:]):
+        raise Refused("its columns have other names, or another number")
+    state, attributes = part.build(model, values, sizes)
+    for name in rules:
+        if "." not in name and name.endswith("_") and values[name] is not None:
+            attributes.setdefault(name, values[name])
+    if isinstance(model, SCML):
+        model.__dict__.update(attributes)
+        return
+    closed = ClosedLinks(links.check(len(X)), len(X))
+    for name in ("n_features_in_", "feature_names_in_"):
+        if name in attributes:
+            setattr(model, name, attributes[name])
+    model._keep(X, closed, Fitted(values["labels_"], state, attributes))
+
+
+_ROWS = {
+    "_fit_X": "x n d",
+    "n_features_in_": "int ?",
+    "feature_names_in_": "object ?",
+    "links_": "Links ?",
+}
+_MODES = {"_state.modes.centers": "x k c", "_state.modes.radius": "f k >0"}
+_SPACE = {
+    "_state.space.kernel.name": "str ?",
+    "_state.space.kernel.sigma": "float >0 ?",
+    "_state.space.kernel.degree": "int 1.. ?",
+    "_state.space.kernel.gamma": "float >0 ?",
+    "_state.space.kernel.coef0": "float 0.. ?",
+    "_state.space.landmarks": "x landmarks d | i landmarks 0..n ?",
+    "_state.space.map": "f * axes ?",
+    "_state.space.exact": "bool ?",
+}
+_KERNELS = ("gaussian", "chi2", "polynomial", "linear", "precomputed")
+
+
+def _modes(values: Values, sizes: Sizes, columns: int) -> Modes:
+    if sizes["c"] != columns:
+        raise Refused("its modes are not where its rows are")
+    return Modes(values["_state.modes.centers"], values["_state.modes.radius"])
+
+
+def _space(values: Values, sizes: Sizes) -> KernelSpace | None:
+    *kernel, landmarks, turn, exact = parts = [values[name] for name in _SPACE]
+    if all(part is None for part in parts):
+        return None
+    if any(part is None for part in parts) or kernel[0] not in _KERNELS:
+        raise Refused("its space lacks a part, or has an unknown kernel")
+    by_number = landmarks.dtype == np.int64
+    if by_number != (kernel[0] == "precomputed") or (by_number and sizes["n"] != sizes["d"]):
+        raise Refused("its kernel is not that of its rows")
+    wanted = (sizes["d"], 1) if kernel[0] == "linear" else (len(landmarks), len(landmarks))
+    if (len(turn), len(landmarks)) != wanted:
+        raise Refused("its space has other landmarks")
+    return KernelSpace(Kernel(*kernel), landmarks, turn, exact)
+
+
+# MeanShift and PathMeanShift ---------------------------------------------------------------------
+
+_MEAN_SHIFT = {
+    **_MODES,
+    "_state.density": "Density",
+    "_state.cells.side": "float >0 ?",
+    "_state.cell_labels": "i cells 0..k ?",
+    "bandwidth_": "float >0 | f n >0",
+    "n_iter_": "int 0..",
+    "paths_": "list ?",
+    "labels_": "i n -1..k",
+}
+
+
+def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
+    X, density, bandwidth = (values[k] for k in ("_fit_X", "_state.density", "bandwidth_"))
+    given, modes, cells, shape = density.inputs(), _modes(values, sizes, sizes["d"]), None, X.shape
+    if values["_state.cells.side"] is not None:
+        cells = pool_points(X, values["_state.cells.side"])
+        shape = cells.points.shape
+        cells = replace(cells, points=given["X"], weight=given["sample_weight"])
+    if given["X"].shape != shape or sizes.get("cells", shape[0]) != shape[0]:
+        raise Refused("its density is not that of its rows")
+    for path in values["paths_"] or ():
+        check("paths_", path, "x * d", sizes)
+    state = mean_shift._State(density, modes, bandwidth, cells, values["_state.cell_labels"])
+    return state, {"cluster_centers_": modes.centers, "n_clusters_": sizes["k"]}
+
+
+_PATH = {
+    "_state.density.profile": "Profile",
+    "_state.modes.centers": "x modes d",
+    "_state.bandwidths": "f levels >0",
+    "cluster_centers_": "x k d",
+    "_state.lift": "i modes 0..k",
+    "labels_": "i n 0..k",
+}
+
+
+def _path(_: Any, values: Values, sizes: Sizes) -> Built:
+    profile, first, bandwidths, _centers, lift = [values[name] for name in _PATH][:5]
+    state = path_mean_shift.route(values["_fit_X"], profile, first, lift, bandwidths)
+    levels = {"bandwidth_": float(bandwidths[-1]), "n_iter_": len(bandwidths)}
+    return state, levels | {"n_clusters_": sizes["k"]}
+
+
+# ConstrainedMeanShift ----------------------------------------------------------------------------
+
+_CONSTRAINED = {
+    "_state.low": "f d",
+    "_state.span": "f d >0",
+    "_state.schedule": "f steps >0",
+    "_state.params": "dict",
+    "_state.runs": "dict",
+    "bandwidth_": "f used >0",
+    "n_iter_": "int 1..",
+    "shifted_": "x n d",
+    "labels_": "i n -1..n",
+}
+
+
+def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
+    low, span, schedule, params, runs = [values[name] for name in _CONSTRAINED][:5]
+    points = (values["_fit_X"].astype(np.float64) - low) / span
+    check("scaling", points, "f n d", sizes)
+    if params.keys() != model._shift_params().keys() or {*map(type, params.values())} != {str}:
+        raise Refused("its shift had other parameters")
+    longest = dict.fromkeys(("half 0", "half 1"), sizes["steps"]) | {"all": sizes["used"]}
+    made = {}
+    for name, (history, (pairs, confidence)) in runs.items():
+        if sizes["used"] > sizes["steps"] or not 0 < len(history) <= longest[name] + 1:
+            raise Refused("its history is longer than its bandwidths, or there is none")
+        for centres, group in history:
+            within = dict(sizes)
+            check("history", centres, "f centres d", within)
+            check("history", group, "i n 0..centres", within)
+        check("links in the history", confidence, "f * >0", sizes)
+        check("links in the history", pairs, f"i {len(confidence)} 2 0..n", sizes)
+        made[name] = Run(list(history), (pairs, confidence))
+    return constrained_mean_shift._State(low, span, points, schedule, params, made), {}
+
+
+# KernelMeanShift and MetricMeanShift -------------------------------------------------------------
+
+_KERNEL = {
+    **_SPACE,
+    **_MODES,
+    "_state.map": "f axes c ?",
+    "_state.ends": "f starts c",
+    "points_": "i points 0..n",
+    "_state.start": "i points 0..starts",
+    "_state.nearest_point": "i n 0..points ?",
+    "embedding_": "f n c",
+    "bandwidth_": "f points >0",
+    "bandwidth_scale_": "float >0",
+    "dimension_": "float 0..",
+    "effective_dimension_": "float",
+    "rank_": "int 0..",
+    "n_iter_": "int 0..",
+    "labels_": "i n 0..n",
+}
+
+
+def _kernel(_: Any, values: Values, sizes: Sizes) -> Built:
+    space, modes = _space(values, sizes), _modes(values, sizes, sizes["c"])
+    parts = (values[f"_state.{name}"] for name in ("map", "ends", "start", "nearest_point"))
+    link_map, ends, start, nearest = parts
+    points = values["points_"]
+    if space is None or (link_map is None and sizes["axes"] != sizes["c"]):
+        raise Refused("its space has other axes than its rows")
+    if (np.diff(points) <= 0).any() or (nearest is None) != (len(points) == sizes["n"]):
+        raise Refused("it does not tell which of its rows were shifted")
+    basin = basin_labels(ends, modes)[start]
+    basin = basin if nearest is None else basin[nearest]
+    if len(np.unique(basin)) != sizes["k"]:
+        raise Refused("it has modes to which no row goes")
+    density = build_density(
+        values["embedding_"][points],
+        values["bandwidth_"],
+        Profile("gaussian"),
+        dimension=values["dimension_"],
+    )
+    state = kernel_mean_shift._State(space, link_map, density, modes, ends, start, basin, nearest)
+    return state, {"sigma_": space.kernel.sigma} if space.kernel.name == "gaussian" else {}
+
+
+_METRIC = {
+    **_SPACE,
+    **_MODES,
+    "_state.root": "f * rank ?",
+    "_state.landscape": "Density | AnisotropicDensity",
+    "_state.from_labels": "bool",
+    "metric_": "SCML | f rank rank",
+    "bandwidth_": "f n >0",
+    "dimension_": "float 0..",
+    "rank_": "int 1..",
+    "n_iter_": "int 0..",
+    "cluster_centers_": "x k d ?",
+    "labels_": "i n 0..k",
+}
+
+
+def _metric(_: Any, values: Values, sizes: Sizes) -> Built:
+    space, rank, root = _space(values, sizes), values["rank_"], values["_state.root"]
+    landscape, metric = values["_state.landscape"], values["metric_"]
+    learned = metric.n_features_in_ if isinstance(metric, SCML) else rank  # raises if not fitted
+    known = sizes["d"] if space is None else min(rank, sizes["axes"])
+    if not rank == known == learned == sizes.get("rank", rank):
+        raise Refused("its metric is for other columns")
+    given, tilted = landscape.inputs(), root is None
+    width = rank if tilted else max(len(root), 1)
+    points = given["points" if tilted else "X"]  # raises if it is the other one
+    if points.shape != (sizes["n"], width) or (space is None) == (
+        values["cluster_centers_"] is None
+    ):
+        raise Refused("its density is not that of its rows under its metric")
+    modes = _modes(values, sizes, landscape.n_features if tilted else width)
+    state = metric_mean_shift._State(
+        space, rank, root, landscape, modes, values["_state.from_labels"]
+    )
+    return state, {} if space is None else {"sigma_": space.kernel.sigma}
+
+
+# GroupFeatureClustering and RefinedClustering ----------------------------------------------------
+
+_CUTS = {
+    "view": "i k rounds -1..n",
+    "positive": "i k rounds -1..n",
+    "negative": "i k rounds -1..n",
+    "threshold": "f k rounds",
+    "a": "f k rounds",
+    "b": "f k rounds",
+    "gain": "f k rounds",
+    "start": "f k",
+}
+_GROUPS = {
+    "views": "list",
+    "_state.groups": "dict ?",
+    **{f"classifiers_.{name}": rule for name, rule in _CUTS.items()},
+    "history_": "list",
+    "size_bounds_": "tuple | list | array ?",
+    "loss_": "float",
+    "labels_": "i n 0..k",
+}
+_TAKE_GROUPS: dict[str, Callable[[Any], Any]] = {
+    "views": lambda m: [
+        (view.name, view.metric, view.gamma, view.width) for view in m._state.views
+    ],
+    "history_": lambda m: [(one.partitions, one.loss, one.changed) for one in m.history_],
+}
+
+
+def _groups(_: Any, values: Values, sizes: Sizes) -> Built:
+    bank = _bank(values, sizes)
+    cuts = {name: values[f"classifiers_.{name}"] for name in _CUTS}
+    view, positive, negative = list(cuts.values())[:3]
+    if (view >= bank.n_views).any() or (np.minimum(positive, negative)[view >= 0] < 0).any():
+        raise Refused("its classifiers compare with no sample")
+    history = []
+    for partitions, loss, changed in values["history_"]:
+        check("history_", loss, "f *", sizes)
+        check("history_", changed, f"f {len(loss)}", sizes)
+        check("history_", partitions, f"i {len(loss) + 1} n 0..n", sizes)
+        history.append(Alternation(partitions, loss, changed))
+    classifiers = Classifiers(**cuts, n_views=bank.n_views)
+    return bank, {
+        "history_": history,
+        "n_iter_": max(one.n_iter for one in history),
+        "size_bounds_": values["size_bounds_"],
+        "classifiers_": classifiers,
+        "view_importances_": classifiers.view_importances,
+        "view_names_": bank.names,
+    }
+
+
+def _bank(values: Values, sizes: Sizes) -> KernelBank:
+    """Kernels of the views; none of their values are worked out before somebody asks."""
+    names, metrics, gammas, widths = zip(*values["views"], strict=True)
+    tables, groups = values["_fit_X"], values["_state.groups"]
+    if groups is None:
+        if sum(widths) != sizes["d"] or min(widths) < 1:
+            raise Refused("its views are of other columns")
+        parts = np.split(tables, np.cumsum(widths)[:-1], axis=1)
+        tables = dict(zip(names, parts, strict=True))
+    elif sum(np.size(columns) for columns in groups.values()) > _MOST_REPEATED * sizes["d"]:
+        raise Refused("its views repeat its columns too often")
+    bank = kernel_bank(
+        tables,
+        groups=groups,
+        metric=dict(zip(names, metrics, strict=True)),
+        gamma={name: g for name, g in zip(names, gammas, strict=True) if g == g},
+        max_bytes=0,
+    )
+    if bank.names != names or any(callable(metric) for metric in metrics):
+        raise Refused("its views have other names")
+    return bank
+
+
+_REFINED = {
+    "estimator_": "any",
+    "labels_before_": "i n -1..",
+    "labels_": "i n -1..n",
+}
+
+
+def _refined(_: Any, values: Values, __: Sizes) -> Built:
+    inner = values["estimator_"]
+    if not isinstance(inner, LinkedClusterer) or inner._fit_X.shape != values["_fit_X"].shape:
+        raise Refused("its clusterer was fitted to other rows")
+    return None, {}
+
+
+# SCML --------------------------------------------------------------------------------------------
+
+_SCML = {
+    "classes_": "array ?",
+    "_fit_y": "i n 0.. ?",
+    "bases_": "f bases d",
+    "scale_": "float >0",
+    "n_bases_": "int 1..",
+    "n_triplets_": "int 0..",
+    "objective_": "float",
+    "start_objective_": "float",
+    "n_iter_": "int 0..",
+}
+_SCML_GLOBAL = _SCML | {"weights_": "f bases 0..", "components_": "f rank d"}
+_SCML_LOCAL = _SCML | {
+    "coefficients_": "f bases *",
+    "embedding_.kernel.sigma": "float >0",
+    "embedding_.landmarks": "f landmarks d",
+    "embedding_.column_means": "f landmarks",
+    "embedding_.map": "f landmarks *",
+}
+
+
+def _scml(_: Any, values: Values, sizes: Sizes) -> Built:
+    X, classes, codes = values["_fit_X"], values["classes_"], values["_fit_y"]
+    if classes is not None:
+        check("_fit_y", codes, "i n 0..classes", sizes | {"classes": len(classes)})
+    made = {name: values[name] for name in ("_fit_X", "classes_", "_fit_y")}
+    return None, made | {"_centre": X.mean(axis=0, dtype=np.float64)}
+
+
+def _scml_global(model: Any, values: Values, sizes: Sizes) -> Built:
+    _, made = _scml(model, values, sizes)
+    root = values["components_"]
+    with one_blas_thread():  # as in fit
+        return None, made | {"metric_": root.T @ root, "_n_features_out": len(root)}
+
+
+def _scml_local(model: Any, values: Values, sizes: Sizes) -> Built:
+    _, made = _scml(model, values, sizes)
+    sigma, *parts = [values[name] for name in _SCML_LOCAL if "." in name]
+    check("coefficients_", values["coefficients_"], f"f bases {parts[-1].shape[1] + 1}", sizes)
+    embedding = Embedding(Kernel("gaussian", sigma=sigma), *parts)
+    return None, made | {"embedding_": embedding, "embedding_sigma_": sigma}
+
+
+_TAKE_RUNS = {"_state.runs": lambda m: {k: tuple(run) for k, run in m._state.runs.items()}}
+_CMS = constrained_mean_shift.ConstrainedMeanShift
+# Names in files, which stay when a class is renamed.
+_PARTS = {
+    "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
+    "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
+    "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),
+    "MeanShift": _Part(mean_shift.MeanShift, _MEAN_SHIFT, _mean_shift),
+    "MetricMeanShift": _Part(metric_mean_shift.MetricMeanShift, _METRIC, _metric),
+    "PathMeanShift": _Part(path_mean_shift.PathMeanShift, _PATH, _path),
+    "RefinedClustering": _Part(RefinedClustering, _REFINED, _refined),
+    "SCML": _Part(SCML, _SCML_GLOBAL, _scml_global),
+}
+ESTIMATORS = {name: part.cls for name, part in _PARTS.items()}
+_LOCAL = _Part(SCML, _SCML_LOCAL, _scml_local)
+
+
+def _part(model: Any) -> _Part:
+    local = isinstance(model, SCML) and model.kind == "local"
+    return _LOCAL if local else next(part for part in _PARTS.values() if part.cls is type(model))
