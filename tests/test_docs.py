@@ -179,7 +179,7 @@ def check_options(words):
     """The command and the options that a text names exist."""
     from typer.main import get_command
 
-    from linkshift.cli._app import app
+    from linkshift.cli.app import app
 
     command = get_command(app)
     while words and words[0] in getattr(command, "commands", {}):
@@ -254,7 +254,7 @@ def test_the_reference_names_everything_that_is_public():
     text = (ROOT / "docs" / "api.md").read_text()
     sections = re.split(r"^## ", text, flags=re.MULTILINE)
     modules = ("links", "metrics", "plot", "image", "model_files", "bandwidth", "profiles")
-    modules += ("datasets", "baselines", "clustering", "explanation", "report")
+    modules += ("datasets", "baselines", "methods", "explain.explanation", "report")
     for name in modules:
         public = name in linkshift.__all__
         module = (

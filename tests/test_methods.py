@@ -19,6 +19,7 @@ from linkshift import (
     MetricMeanShift,
     RefinedClustering,
 )
+from linkshift._core.messages import Refusal
 from linkshift.methods import METHODS, choose
 
 MUST = Links(must=[(0, 1)])
@@ -185,6 +186,28 @@ def test_bandwidth_by_links(moons):
     found = linkshift.cluster(X, links, bandwidth="links", kernel="gaussian")
     assert found.method == "mean-shift"
     assert "chosen by links" in found.done
+
+
+def test_the_choice_is_told_before_the_work(moons):
+    X, _, links = moons
+    told = []
+    found = linkshift.cluster(X, links, on_choice=told.append, progress=lambda *_: told.append(1))
+    assert told[0] == (found.method, found.why, {})
+    assert found.seconds > 0
+    refused = []
+    with pytest.raises(Refusal):
+        linkshift.cluster(X, method="metric", on_choice=refused.append)
+    assert refused == []
+
+
+def test_the_bandwidth_in_units_of_the_columns(moons):
+    X, _, links = moons
+    assert linkshift.cluster(X, bandwidth=0.7).bandwidth == 0.7
+    assert linkshift.cluster(X, links, bandwidth=0.7).bandwidth == 0.7
+    assert linkshift.cluster(X, links, method="cms").bandwidth is None
+    assert linkshift.cluster(X, links, method="cms", bandwidth=0.2).bandwidth == 0.2
+    for options in ({"space": "kernel"}, {"method": "skms"}):
+        assert linkshift.cluster(X, links, random_state=0, **options).bandwidth is None
 
 
 def test_tables_of_pandas(moons):

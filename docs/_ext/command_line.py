@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from typer.main import get_command
 
-from linkshift.cli._app import app as commands
+from linkshift.cli.app import app as commands
 
 
 def walk(command: Any, path: str, parent: Any = None) -> Iterator[tuple[str, Any, Any]]:

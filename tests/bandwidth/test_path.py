@@ -214,7 +214,7 @@ def test_progress_and_late_starts_are_told():
     bandwidth_path(LINE, bandwidths=HEIGHTS, progress=lambda *done: seen.append(done))
     assert seen == [(t, 5) for t in range(1, 6)]
     X, _ = make_moons(100, noise=0.1, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="after 2 steps"):
         bandwidth_path(X, bandwidths=[0.3, 0.5], max_iter=2)
 
 

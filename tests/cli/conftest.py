@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from linkshift.cli._app import app
+from linkshift.cli.app import app
 
 PER_GROUP = 20
 

@@ -55,9 +55,9 @@ def test_table_is_that_of_the_library(run, data, groups, links):
         result.stderr
     )
     assert "A hint" in result.stderr
-    command = f"linkshift cluster {data} --method mean-shift --links {file} --bandwidth {{}} "
+    command = f"linkshift cluster {data} --links {file} --kernel gaussian --method mean-shift "
     for bandwidth in (h, "links"):
-        assert command.format(bandwidth) + "--kernel gaussian" in result.stderr
+        assert f"{command}--bandwidth {bandwidth}\n" in result.stderr
 
 
 @pytest.mark.parametrize("bandwidth", ["number", "links"])
@@ -80,7 +80,7 @@ def test_without_links_the_most_stable(run, data, groups):
     same(table(result.stdout), columns(path))
     h = f"{path.bandwidths[path.best('stability')]:.4g}"
     assert f"The clustering at bandwidth {h} is the most stable: 3 clusters." in result.stderr
-    assert f"--scale standard --bandwidth {h} --kernel flat" in result.stderr
+    assert f"--scale standard --kernel flat --method mean-shift --bandwidth {h}" in result.stderr
     assert "in one go" not in result.stderr
 
 

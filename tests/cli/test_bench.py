@@ -8,19 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkshift.cli import _benching
-from linkshift.cli._benching import Growth
+from linkshift.cli.commands import bench
+from linkshift.cli.reading.problem import Source
+from linkshift.cli.talking import Console
+from linkshift.links import Links
 
-METHODS = list(_benching._METHODS)
+METHODS = list(bench._methods(np.eye(12), Links(), 1))
 HEAD = ["rows", "method", "seconds", "clusters", "agreement", "note"]
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Sizes that take a moment."""
-    monkeypatch.setattr(_benching, "_PILOT", 20)
-    monkeypatch.setattr(_benching, "_SIZES", (40, 60))
-    monkeypatch.setattr(_benching, "_QUICK_SIZES", (30,))
+    monkeypatch.setattr(bench, "_PILOT", 20)
+    monkeypatch.setattr(bench, "_SIZES", (40, 60))
+    monkeypatch.setattr(bench, "_QUICK_SIZES", (30,))
 
 
 def results(text):
@@ -59,13 +61,13 @@ def test_table_is_aligned(run, small):
     assert "agreement: adjusted Rand index" in result.stderr
 
 
-def test_what_would_take_too_long_is_left_out(run, small, monkeypatch):
-    monkeypatch.setattr(_benching, "_MADE_LIMIT", 0.0)
-    found = results(run("bench", "--threads", 1, "--rows", 50, "--json").stdout)
-    assert [n for n, _ in found] == [50] * len(METHODS)
-    for row in found.values():
-        assert row["seconds"] is None
-        assert row["note"].startswith("left out: would take about ")
+def test_slow_methods_are_left_out_of_large_data(run, small, monkeypatch):
+    monkeypatch.setitem(bench._MOST, "KernelMeanShift", 50)
+    found = results(run("bench", "--threads", 1, "--json").stdout)
+    assert found[40, "KernelMeanShift"]["seconds"] > 0
+    assert found[60, "KernelMeanShift"]["seconds"] is None
+    assert found[60, "KernelMeanShift"]["note"] == "left out: for up to 50 rows here"
+    assert set(bench._MOST) < set(METHODS)
 
 
 def test_own_data(run, data, links, small):
@@ -94,50 +96,26 @@ def test_links_that_a_method_refuses(run, data, links, small):
     assert found[60, "MeanShift, flat"]["seconds"] > 0
 
 
-def test_large_data_comes_by_quarters(run, data, small, monkeypatch, groups):
+def test_sizes_of_own_data(run, small, monkeypatch, groups):
     sizes = []
-    monkeypatch.setattr(_benching, "_time_all", lambda cut, given, *rest: sizes.append(given) or [])
-    np.save("big.npy", np.tile(groups, (20, 1)))
-    for args in ((), ("--quick",), ("--rows", 1000), ("--rows", 999)):
+    monkeypatch.setattr(bench, "_time_all", lambda X, *rest: sizes.append(len(X)) or [])
+    np.save("big.npy", np.tile(groups, (40, 1)))
+    for args in ((), ("--quick",), ("--rows", 999), ("--quick", "--rows", 50)):
         run("bench", "big.npy", *args, "--json")
-    assert sizes == [(300, 1200), (1200,), (250, 1000), (999,)]
+    assert sizes == [20, 2400, 20, 2000, 20, 999, 20, 50]  # with a pilot each
 
 
 def test_rows_cut_from_data_keep_their_links(data, links):
-    request = _benching.Request(
-        Path(data), Path(links("0,1,must", "2,59,cannot")), None, None, None, "none", None,
-        quick=False, threads=1, json=True, quiet=True,
-    )  # fmt: skip
-    cut, sizes = _benching._data(request, _benching.Console(quiet=True))
-    assert sizes == (60,)
-    whole = cut(60)
-    assert whole.links.must.tolist() == [[0, 1]]
-    assert whole.links.cannot.tolist() == [[2, 59]]
-    part = cut(20)
-    assert part.X.shape == (20, 2)
-    for a, b in part.links.must:
-        assert {tuple(part.X[a]), tuple(part.X[b])} == {tuple(whole.X[0]), tuple(whole.X[1])}
-
-
-@pytest.mark.parametrize(
-    ("points", "n", "expected"),
-    [
-        ([], 1000, 0.0),
-        ([(100, 1.0)], 400, 8.0),
-        ([(100, 1.0), (200, 2.0)], 400, 4.0),
-        ([(100, 1.0), (200, 4.0)], 400, 16.0),
-        ([(100, 1.0), (200, 1.0)], 400, 2.0),  # no less than n
-        ([(100, 1.0), (200, 16.0)], 400, 64.0),  # no more than its square
-        ([(100, 0.0), (200, 0.0)], 400, 0.0),
-    ],
-)
-def test_growth(points, n, expected):
-    assert Growth(list(points)).predict(n) == pytest.approx(expected)
-
-
-def test_growth_of_what_is_linear():
-    assert Growth([(100, 1.0)], most=1.0).predict(400) == 4.0
-    assert Growth([(100, 1.0), (200, 8.0)], most=1.0).predict(400) == 16.0
+    source = Source(Path(data), Path(links("0,1,must", "2,59,cannot")))
+    cut, n = bench._own_data(source, "none", Console(quiet=True))
+    assert n == 60
+    whole, all_links = cut(60)
+    assert all_links.must.tolist() == [[0, 1]]
+    assert all_links.cannot.tolist() == [[2, 59]]
+    part, some_links = cut(20)
+    assert part.shape == (20, 2)
+    for a, b in some_links.must:
+        assert {tuple(part[a]), tuple(part[b])} == {tuple(whole[0]), tuple(whole[1])}
 
 
 # --- mistakes -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 import linkshift
 from linkshift import Links, MeanShift, refine
-from linkshift.cli import _cluster_output
+from linkshift.cli.writing import results
 from linkshift.methods import METHODS
 
 
@@ -291,7 +291,7 @@ def test_plot(run, data, here, links, suffix):
 def test_modes_are_drawn_in_the_units_of_the_data(run, here, groups, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
-        _cluster_output._write,
+        results,
         "write_picture",
         lambda path, X, labels, **extras: drawn.update(extras),
     )

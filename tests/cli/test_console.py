@@ -7,12 +7,14 @@ import warnings
 import pytest
 import typer
 
+from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
-from linkshift.cli._console import (
+from linkshift.cli.talking import (
     Console,
     InputError,
     exit_codes,
     hint,
+    passed_on,
     shown_rows,
 )
 
@@ -75,6 +77,24 @@ def test_warnings_become_lines(capsys):
     captured = capsys.readouterr()
     assert captured.err == "Warning: mind the gap\n"
     assert captured.out == ""
+
+
+def test_advice_is_told_in_the_words_of_the_command(capsys):
+    with Console().warnings():
+        warn(Advice("Too few.", "Raise n.", command="Take a larger --n."))
+    assert capsys.readouterr().err == "Warning: Too few. Take a larger --n.\n"
+
+
+def test_refusals_are_told_in_the_words_of_the_command(capsys):
+    refusal = Refusal("Too few.", "Raise n.", command="Take a larger --n.")
+    with pytest.raises(typer.Exit), exit_codes():
+        raise refusal
+    assert capsys.readouterr().err == "Error: Too few. Take a larger --n.\n"
+    words = r"^t\.csv: Too few\. Take a larger --n\.$"
+    with pytest.raises(InputError, match=words), passed_on("t.csv: "):
+        raise refusal
+    with pytest.raises(InputError, match=r"^no$"), passed_on():
+        raise ValueError("no")
 
 
 @pytest.mark.parametrize(("error", "code"), [(InputError("no"), 2), (KeyboardInterrupt(), 130)])

@@ -201,7 +201,7 @@ def test_json_of_one_set(run, folder):
         (("moons", "-o", "m.xlsx"), "unknown suffix '.xlsx'. Use one of .csv, .tsv, .parquet"),
         (("moons", "--links-output", "l.txt", "--n-links", 5), "unknown suffix '.txt'"),
         (("moons", "-o", "no/m.csv"), "the folder no does not exist"),
-        (("moons", "--rows", 1), "--rows 1 is too few: 'moons' has 2 classes"),
+        (("moons", "--rows", 1), "--rows is 1, but moons has 2 classes"),
         (("moons", "--rows", 0), "--rows"),
         (("uci_iris", "--rows", 13), "--rows is 13, but uci_iris has 12 rows; take fewer"),
         (("uci_iris", "--seed", 1), "--seed has nothing to draw"),

@@ -39,7 +39,7 @@ from tests.cli.broken_files import (
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from linkshift.cli._app import app
+from linkshift.cli.app import app
 
 OLD = b"these bytes were here before\n"
 

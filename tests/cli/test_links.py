@@ -44,7 +44,7 @@ def test_redundant_links_and_what_implies_them(run, links):
     file = links("0,1,must", "2,1,must", "2,0,must", "0,9,cannot", "9,1,cannot")
     out = run("links", "check", file).stdout.splitlines()
     assert out[1:4] == [
-        "2 redundant links, implied by others that are at least as sure:",
+        "2 redundant links, implied by others that are at least as certain:",
         "  line 4: must-link (0, 2) follows from must-links 0 - 1 - 2",
         "  line 6: cannot-link (1, 9) follows from cannot-link (0, 9) and must-links 1 - 0",
     ]

@@ -39,6 +39,24 @@ def test_help_imports_nothing_heavy():
     assert call(start=("-c", code)).stderr == "[]\n"
 
 
+def test_a_command_is_loaded_when_it_is_called():
+    code = (
+        "import sys\n"
+        "from linkshift.cli import main\n"
+        "sys.argv = ['linkshift', 'predict', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([m for m in sys.modules if m.startswith('linkshift.cli.commands.')],"
+        " file=sys.stderr)\n"
+    )
+    assert call(start=("-c", code)).stderr == "['linkshift.cli.commands.predict']\n"
+
+
+def test_a_wrong_command_is_guessed():
+    done = call("clustr")
+    assert done.returncode == 2
+    assert "Did you mean 'cluster'" in done.stderr
+
+
 def test_without_the_extra():
     code = (
         "import sys; sys.modules['typer'] = None\n"
@@ -80,8 +98,9 @@ def test_conflicts_leave_with_1(here, links):
 def test_a_bug_leaves_with_1_and_its_trace(here, data):
     code = (
         "import sys\n"
-        "from linkshift.cli import _clustering, main\n"
-        "_clustering.Scaling = None\n"
+        "from linkshift.cli import main\n"
+        "from linkshift.cli.reading import scaling\n"
+        "scaling.Scaling = None\n"
         f"sys.argv = ['linkshift', 'cluster', {data!r}]\nmain()"
     )
     done = call(start=("-c", code), cwd=here)

@@ -5,8 +5,9 @@ from typing import get_args
 import pytest
 
 from linkshift._core.messages import Refusal
-from linkshift.cli._console import InputError
-from linkshift.cli._methods import KERNELS, bandwidth_option
+from linkshift.cli.commands.cluster import bandwidth_option
+from linkshift.cli.options import KERNELS
+from linkshift.cli.talking import InputError
 from linkshift.links import Links
 from linkshift.methods import METHODS, MethodName, check_params
 from linkshift.methods.table import Given

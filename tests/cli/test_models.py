@@ -20,8 +20,9 @@ from typer.testing import CliRunner
 
 import linkshift
 from linkshift import Links, MeanShift, model_files, plot
-from linkshift.cli import _console, _models
-from linkshift.cli._app import app
+from linkshift.cli import talking
+from linkshift.cli.app import app
+from linkshift.cli.reading import models
 
 COMMAND = Path(sys.executable).with_name("linkshift")
 OLD = b"these bytes were here before\n"
@@ -134,7 +135,7 @@ def predicted(made):
     """
     calls = [["predict", f"{name}.npz", "other.csv", "-o", f"{name}.csv"] for name in CASES]
     code = (
-        "from linkshift.cli._app import app\n"
+        "from linkshift.cli.app import app\n"
         f"for args in {calls!r}:\n    app(args, standalone_mode=False)\n"
     )
     others = subprocess.Popen([sys.executable, "-c", code], cwd=made.folder)
@@ -256,7 +257,7 @@ def test_threads_do_not_matter(made):
     two = invoke(made.folder, "predict", "mean-shift.npz", "other.csv", "--threads", 2, "-q")
     assert one.stdout == two.stdout
     model = model_files.load(made.folder / "refined.npz")
-    _models.set_threads(model, 3)
+    models.set_threads(model, 3)
     assert (model.estimator.n_jobs, model.estimator_.n_jobs) == (3, 3)
 
 
@@ -338,7 +339,7 @@ def test_progress_is_no_part_of_a_model(run, data, links, monkeypatch):
     def bar(_self, _title):
         yield lambda _done, _total: None
 
-    monkeypatch.setattr(_console.Console, "progress", bar)
+    monkeypatch.setattr(talking.Console, "progress", bar)
     file = links(*(f"{i},{i + 20},cannot" for i in range(10)), "0,1,must")
     for method in ("mean-shift", "cms", "skms", "metric"):
         run("cluster", data, "--links", file, "--method", method, "--save", "m.npz", "-q")

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linkshift.cli._console import Console, InputError
-from linkshift.cli._read import features, partial_labels, read_table, sample_ids
+from linkshift.cli.reading.columns import features, partial_labels, sample_ids
+from linkshift.cli.reading.tables import read_table
+from linkshift.cli.talking import Console, InputError
 
 
 def read(path, columns=None, reserved=(), **options):

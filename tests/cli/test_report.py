@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linkshift.cli import _cluster_output, _write
+from linkshift.cli.writing import results, targets
 
 FOLDER = Path(sys.executable).parent
 BOTH = (*(f"{i},{i + 20},cannot" for i in range(10)), "0,1,must", "40,41,must")
@@ -151,7 +151,7 @@ def test_many_rows_have_no_path(run, here, monkeypatch):
     assert "linkshift bandwidths makes it" in told
     assert "Bandwidths</h2>" not in read()
     assert "5,001 rows" in read()
-    monkeypatch.setattr(_cluster_output, "_PATH_ROWS", 60)
+    monkeypatch.setattr(results, "_PATH_ROWS", 60)
     np.save("small.npy", np.load("large.npy")[:60])
     told = run("cluster", "small.npy", *args).stderr
     assert "leaves out" not in told
@@ -327,7 +327,7 @@ def test_interrupted_while_it_is_written(run, data, here, monkeypatch):
         raise KeyboardInterrupt
 
     Path("r.html").write_bytes(b"old")
-    monkeypatch.setattr(_write.Path, "write_text", interrupted)
+    monkeypatch.setattr(targets.Path, "write_text", interrupted)
     run("cluster", data, "--report", "r.html", code=130)
     assert sorted(path.name for path in here.iterdir()) == ["data.csv", "r.html"]
     assert Path("r.html").read_bytes() == b"old"

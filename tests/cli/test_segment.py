@@ -10,7 +10,9 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image")
 
-from linkshift.cli import _pictures  # noqa: E402
+from linkshift.cli.reading import pictures  # noqa: E402
+from linkshift.cli.talking import InputError  # noqa: E402
+from linkshift.cli.writing import figures  # noqa: E402
 
 
 @pytest.fixture
@@ -140,9 +142,9 @@ def test_16_bits_for_many_segments(run, here):
 
 def test_too_many_segments_for_png(tmp_path):
     labels = np.arange(300 * 300, dtype=np.int32).reshape(300, 300)
-    with pytest.raises(_pictures.InputError, match=r"90,000 segments are too many.*npy"):
-        _pictures.write_label_image(tmp_path / "l.png", labels)
-    _pictures.write_label_image(tmp_path / "l.npy", labels)
+    with pytest.raises(InputError, match=r"90,000 segments are too many.*npy"):
+        figures.write_label_image(tmp_path / "l.png", labels)
+    figures.write_label_image(tmp_path / "l.npy", labels)
     np.testing.assert_array_equal(np.load(tmp_path / "l.npy"), labels)
 
 
@@ -151,8 +153,8 @@ def test_overlay_in_stripes_is_that_of_the_whole(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     labels = np.kron(rng.integers(4, size=(10, 10)), np.ones((5, 5), dtype=np.int32))
     image = rng.integers(256, size=(50, 50, 3), dtype=np.uint8)
-    monkeypatch.setattr(_pictures, "_ROWS", 7)
-    _pictures.write_overlay(tmp_path / "o.png", image, labels.astype(np.int32))
+    monkeypatch.setattr(figures, "_ROWS", 7)
+    figures.write_overlay(tmp_path / "o.png", image, labels.astype(np.int32))
     whole = mark_boundaries(image, labels, color=(1, 0, 1), mode="thick")
     np.testing.assert_array_equal(read(tmp_path / "o.png"), np.rint(255 * whole))
 
@@ -168,7 +170,7 @@ def test_kinds_of_pictures(picture, mode):
         )
     else:
         Image.open(picture).convert(mode).save(f"k.{suffix}")
-    found = _pictures.read_image(Path(f"k.{suffix}"))
+    found = pictures.read_image(Path(f"k.{suffix}"))
     assert found.shape == ((40, 60, 3) if mode in ("P", "RGB", "RGBA", "CMYK") else (40, 60))
     kinds = {"I;16": np.uint16, "F": np.float32}
     assert found.dtype == kinds.get(mode, np.uint8)
@@ -185,7 +187,7 @@ def test_pictures_are_turned_as_their_camera_says(picture):
     image.save("turned.png", exif=exif)
     seen = np.array(ImageOps.exif_transpose(Image.open("turned.png")))
     assert seen.shape == (60, 40, 3)
-    np.testing.assert_array_equal(_pictures.read_image(Path("turned.png")), seen)
+    np.testing.assert_array_equal(pictures.read_image(Path("turned.png")), seen)
 
 
 # --- mistakes -----------------------------------------------------------------------------------
@@ -280,7 +282,7 @@ def test_arrays_of_no_use_as_strokes(refused, picture, strokes):
         (("--seed", 3), "--seed is for --method kmeans"),
         (("--method", "kmeans", "--range-bandwidth", 3), "is for --method mean-shift"),
         (("--method", "kmean"), "Did you mean 'kmeans'?"),
-        (("--spatial-bandwidth", -1), "--spatial-bandwidth=-1.0 must be positive"),
+        (("--spatial-bandwidth", -1), "The spatial bandwidth is -1.0, and must be positive"),
         (("--min-size", 0), "--min-size"),
         (("--threads", 0), "--threads"),
     ],

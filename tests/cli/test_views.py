@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkshift import GroupFeatureClustering
-from linkshift.cli import _write
-from linkshift.cli._arrays import ArrayTable
-from linkshift.cli._console import Console, InputError
-from linkshift.cli._views import find_views
+from linkshift.cli.reading.arrays import ArrayTable
+from linkshift.cli.reading.views import find_views
+from linkshift.cli.talking import Console, InputError
+from linkshift.cli.writing import results
 
 NAMES = ("a_0", "a_1", "a_2", "b_0", "b_1", "c")
 GROUPS = ("--method", "groups", "--clusters", 3, "--max-iter", 2)
@@ -279,7 +279,7 @@ def test_picture_of_clusters_and_importances(run, views, here, monkeypatch):
 
 def test_picture_of_scaled_columns(run, views, table, monkeypatch):
     drawn = []
-    monkeypatch.setattr(_write, "write_picture", lambda path, X, labels, **extras: drawn.append(X))
+    monkeypatch.setattr(results, "write_picture", lambda path, X, labels, **extras: drawn.append(X))
     run("cluster", views, *GROUPS, *VIEWS, "--plot", "p.png")
     run("cluster", views, *GROUPS, *VIEWS, "--plot", "p.png", "--scale", "standard")
     X = table.drop(columns="name")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linkshift.cli import _tables, _write
+from linkshift.cli.writing import tables, targets
 
 LABELS = np.array([0, 1, -1, 0])
 IDS = ["007", "a,b", "ü", "x y"]
@@ -24,7 +24,7 @@ def read(path):
 @pytest.mark.parametrize("ids", [None, IDS, [5, 6, 7, 8]])
 def test_round_trip(tmp_path, suffix, ids):
     path = tmp_path / f"out{suffix}"
-    _tables.write_labels(path, LABELS, ids)
+    tables.write_labels(path, LABELS, ids)
     found = read(path)
     key, names = ("row", [0, 1, 2, 3]) if ids is None else ("id", ids)
     assert list(found) == [key, "label"]
@@ -34,11 +34,11 @@ def test_round_trip(tmp_path, suffix, ids):
 
 
 def test_npy_holds_the_labels(tmp_path):
-    _tables.write_labels(tmp_path / "out.npy", LABELS, IDS)
+    tables.write_labels(tmp_path / "out.npy", LABELS, IDS)
     assert np.array_equal(np.load(tmp_path / "out.npy"), LABELS)
 
 
-@pytest.mark.parametrize("suffix", _tables.LABEL_SUFFIXES)
+@pytest.mark.parametrize("suffix", targets.LABEL_SUFFIXES)
 def test_command_round_trip(run, data, here, suffix):
     expected = run("cluster", data).stdout
     result = run("cluster", data, "-o", f"out{suffix}")
@@ -61,7 +61,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, error):
     path.write_text("old")
 
     def fail():
-        with _write.replacing(path) as temporary:
+        with targets.replacing(path) as temporary:
             temporary.write_text("half")
             raise error
 
@@ -78,8 +78,8 @@ def test_ctrl_c_while_writing(run, data, here, monkeypatch, suffix):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(pd.DataFrame, "to_parquet", lambda _, target, **__: half(target))
-    monkeypatch.setattr(_tables.np, "savez", half)
-    monkeypatch.setattr(_tables.np, "save", half)
+    monkeypatch.setattr(tables.np, "savez", half)
+    monkeypatch.setattr(tables.np, "save", half)
     result = run("cluster", data, "-o", f"out{suffix}", code=130)
     assert "Interrupted" in result.stderr
     assert [file.name for file in here.iterdir()] == ["data.csv"]
@@ -89,7 +89,7 @@ def test_a_full_disk_is_told(run, data, here, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_tables.np, "save", full)
+    monkeypatch.setattr(tables.np, "save", full)
     result = run("cluster", data, "-o", "out.npy", code=2)
     assert "out.npy cannot be written: No space left on device." in result.stderr
     assert [file.name for file in here.iterdir()] == ["data.csv"]

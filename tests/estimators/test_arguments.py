@@ -1,149 +1,352 @@
-"""Links are never silently dropped: every estimator, kind of link and dimension.
+"""No argument is ignored in silence, by any estimator or baseline.
 
-Some libraries drop constraints in many dimensions or with some option, without a word. Here each
-combination must change the outcome, or raise.
+Some libraries drop constraints in many dimensions, or with some option, without a word. Here each
+kind of link must change what comes out, in any number of columns, or raise and say what to do
+instead. Parameters: see test_parameters.py.
 """
+
+import warnings
+from functools import cache
 
 import numpy as np
 import pytest
+from tests.estimators.variants import (
+    CLUSTERERS,
+    PER_BLOB,
+    TRUE,
+    VARIANTS,
+    differ,
+    outcome,
+    quiet_fit,
+    says_what_to_do,
+    two_blobs,
+)
 
-from linkshift import ConstrainedMeanShift, Links, MeanShift
+from linkshift import ConflictError, Links
 
-PER_BLOB = 20
+N = 2 * PER_BLOB
+
+# Rows 0 to 19 are one blob, 20 to 39 the other: no clustering by distance holds these links.
+CLASSES = np.full(N, -1)
+CLASSES[[0, 25]], CLASSES[[3, 11]] = 0, 1
 KINDS = {
-    "none": None,
-    "must": Links(must=[(0, 25)]),
-    "cannot": Links(cannot=[(3, 11)]),
-    "both": Links(must=[(0, 25)], cannot=[(3, 11)]),
-    "must, low confidence": Links(must=[(0, 25)], must_confidence=0.05),
-    "cannot, low confidence": Links(cannot=[(3, 11)], cannot_confidence=0.05),
-    "both, low confidence": Links(
-        must=[(0, 25)], cannot=[(3, 11)], must_confidence=0.05, cannot_confidence=0.05
-    ),
+    "none": {},
+    "must": {"links": Links(must=[(0, 25)])},
+    "cannot": {"links": Links(cannot=[(0, 11)])},
+    "both": {"links": Links(must=[(0, 25)], cannot=[(0, 11)])},
+    "both, apart": {"links": Links(must=[(0, 25)], cannot=[(3, 11)])},
+    "must, soft": {"links": Links(must=[(0, 25)], must_confidence=0.95)},
+    "cannot, soft": {"links": Links(cannot=[(0, 11)], cannot_confidence=0.95)},
+    "both, soft": {
+        "links": Links(
+            must=[(0, 25)], cannot=[(0, 11)], must_confidence=0.95, cannot_confidence=0.95
+        )
+    },
+    "partial labels": {"partial_labels": CLASSES},
 }
-FEW_STEPS = {"scale_features": False, "max_iter": 15}
-ESTIMATORS = {
-    "MeanShift": lambda h: MeanShift(bandwidth=h),
-    "MeanShift blurring": lambda h: MeanShift(bandwidth=h / 4, kernel="flat", blurring=True),
-    "CMS": lambda h: ConstrainedMeanShift(bandwidth=h, **FEW_STEPS),
-    "CMS growing": lambda h: ConstrainedMeanShift(**FEW_STEPS),
-    "CMS refine=None": lambda h: ConstrainedMeanShift(bandwidth=h, **FEW_STEPS, refine=None),
-    "CMS enforce=False": lambda h: ConstrainedMeanShift(bandwidth=h, **FEW_STEPS, enforce=False),
-    "CMS of the paper": lambda h: ConstrainedMeanShift(
-        bandwidth=h, **FEW_STEPS, refine=None, enforce=False
-    ),
-    "CMS blurring, flat": lambda h: ConstrainedMeanShift(
-        bandwidth=h, **FEW_STEPS, blurring=True, kernel="flat"
-    ),
-}
-# Nothing would look at these: they raise, and say what would.
+ANY_LINKS = [kind for kind in KINDS if kind != "none"]
+SOFT = ["must, soft", "cannot, soft", "both, soft"]
+
+# Which kinds are refused, and what the message names; all others must have an effect.
 REFUSED = {
-    ("CMS refine=None", "must, low confidence"),
-    ("CMS refine=None", "both, low confidence"),
-    ("CMS of the paper", "must"),
-    ("CMS of the paper", "must, low confidence"),
-    ("CMS of the paper", "both, low confidence"),
+    **{
+        name: (ANY_LINKS, "RefinedClustering")
+        for name in VARIANTS
+        if name.startswith("MeanShift") and name != "MeanShift by links"
+    },
+    **{
+        name: (["cannot", "both", "both, apart", *SOFT, "partial labels"], "use_links='learn'")
+        for name, variant in VARIANTS.items()
+        if variant.uses == "must"
+    },
+    **{
+        name: (
+            ["must", "cannot", "both, apart", "must, soft", "cannot, soft"],
+            r"Give|Add cannot-links",
+        )
+        for name in ("Metric global", "Metric local", "Metric kernel", "SCML", "SCML local")
+    },
+    "Metric matrix": (ANY_LINKS, "metric='global'"),
+    "CMS refine=None": (["must, soft", "both, soft"], "refine='links'"),
+    "CMS of the paper": (["must", "must, soft", "both, soft"], "refine='links'"),
 }
+# Other links, for those that need some: what comes out must depend on which.
+REFERENCES = (TRUE, Links(must=[(0, 39), (5, 30)], cannot=[(0, 1)]))
 
 
-def two_blobs(d):
-    """Two blobs far apart, and a bandwidth that tells them apart."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2 * PER_BLOB, d))
-    X[PER_BLOB:, 0] += 12.0 * np.sqrt(d)
-    return X, 3.0 * np.sqrt(d)
-
-
-def outcome(model, X, links):
-    """What users see of a fit: labels, and the way of the rows."""
+def fitted(name, d, **given):
+    """What comes out with these links; with histories, since a link may bend the way alone."""
+    variant = VARIANTS[name]
+    X, h = two_blobs(d)
+    model = variant.make(h, d)
     if "keep_history" in model.get_params():
         model.set_params(keep_history=True)
-    model.fit(X, links=links)
-    # All steps: a doubtful link bends the way even if rows meet in the end.
-    return model.labels_, getattr(model, "history_", [])
+    quiet_fit(model, variant.table(X, X), **given)
+    return outcome(variant, model, X, X[::3] + 0.37)
 
 
-def differ(one, other):
-    (labels, steps), (labels_then, steps_then) = one, other
-    if not np.array_equal(labels, labels_then) or len(steps) != len(steps_then):
-        return True
-    return any(np.abs(a - b).max() > 1e-6 for a, b in zip(steps, steps_then, strict=True))
+@cache
+def references(name, d):
+    """What comes out without the links in question."""
+    if VARIANTS[name].needs:
+        return [fitted(name, d, links=links) for links in REFERENCES]
+    return [fitted(name, d)]
 
 
-def combinations():
-    for name in ESTIMATORS:
-        for kind in KINDS:
-            for d in (1, 3, 40):
-                yield pytest.param(name, kind, d, id=f"{name}-{kind}-{d}")
+def takes(name, kind):
+    """Whether ``fit`` has the arguments of a kind of link at all: SCML takes classes as y."""
+    return not (name.startswith("SCML") and kind == "partial labels")
 
 
-@pytest.mark.filterwarnings("ignore:Without cannot-links")
-@pytest.mark.parametrize(("name", "kind", "d"), list(combinations()))
+@pytest.mark.parametrize("d", [1, 2, 40])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_links_have_an_effect_or_raise(name, kind, d):
-    X, h = two_blobs(d)
-    build, links = ESTIMATORS[name], KINDS[kind]
-    if links is None:
-        model = build(h)
-        if name.startswith("MeanShift"):
-            assert model.fit(X).n_clusters_ > 1
-        elif name == "CMS growing":
-            with pytest.warns(UserWarning, match="Without cannot-links"):
-                model.fit(X)
-            assert model.n_clusters_ == 1
-        else:
-            assert model.fit(X).n_clusters_ == 2
+    if not takes(name, kind):
+        with pytest.raises(TypeError, match="unexpected keyword"):
+            fitted(name, d, **KINDS[kind])
         return
-    plain = outcome(build(h), X, None)
-    if name.startswith("MeanShift"):
-        with pytest.raises(ValueError, match="does not use links"):
-            outcome(build(h), X, links)
+    refusals = {"none": "links="} if VARIANTS[name].needs else {}
+    kinds, remedy = REFUSED.get(name, ((), ""))
+    refusals.update(dict.fromkeys(kinds, remedy))
+    if kind in refusals:
+        with pytest.raises(ValueError, match=refusals[kind]) as refused:
+            fitted(name, d, **KINDS[kind])
+        assert says_what_to_do(refused.value)
         return
-    if (name, kind) in REFUSED:
-        with pytest.raises(ValueError, match="refine='links'"):
-            outcome(build(h), X, links)
-        return
-    if name == "CMS growing" and not len(links.cannot):
+    found = fitted(name, d, **KINDS[kind])
+    if kind == "none":
+        assert len(np.unique(found["labels_"])) > 1 or name == "CMS growing"
+    elif name == "CMS growing" and kind in ("must", "must, soft"):
         # All rows are in one cluster anyway: the must-link holds, and a warning tells the rest.
+        X, h = two_blobs(d)
         with pytest.warns(UserWarning, match="Without cannot-links"):
-            labels, _ = outcome(build(h), X, links)
+            labels = VARIANTS[name].make(h, d).fit_predict(X, **KINDS[kind])
         assert labels.max() == 0
-        return
-    assert differ(outcome(build(h), X, links), plain)
+    elif name == "Refined" and kind in ("cannot", "cannot, soft"):
+        # All neighbours of both rows are in one cluster: weighed, left broken, and reported.
+        X, h = two_blobs(d)
+        model = VARIANTS[name].make(h, d).fit(X, **KINDS[kind])
+        assert model.link_report_.violated_cannot.tolist() == [[0, 11]]
+    else:
+        assert any(differ(found, other) for other in references(name, d))
 
 
-@pytest.mark.filterwarnings("ignore:Without cannot-links")
-@pytest.mark.parametrize("d", [1, 3, 40])
-@pytest.mark.parametrize("kind", ["must", "cannot", "both"])
-@pytest.mark.parametrize("name", ["CMS", "CMS growing", "CMS refine=None", "CMS blurring, flat"])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_same_arguments_give_the_same(name):
+    # Otherwise chance would pass for an effect.
+    links = VARIANTS[name].usable(TRUE)
+    assert not differ(fitted(name, 2, links=links), fitted(name, 2, links=links))
+
+
+@pytest.mark.parametrize("d", [1, 2, 40])
+@pytest.mark.parametrize("kind", ["must", "cannot", "both", "both, apart"])
+@pytest.mark.parametrize(
+    "name", ["CMS", "CMS growing", "CMS refine=None", "CMS blurring, flat", "Groups"]
+)
 def test_certain_links_hold_in_any_dimension(name, kind, d):
-    X, h = two_blobs(d)
-    labels, _ = outcome(ESTIMATORS[name](h), X, KINDS[kind])
-    for i, j in KINDS[kind].must:
+    labels, links = fitted(name, d, **KINDS[kind])["labels_"], KINDS[kind]["links"]
+    for i, j in links.must:
         assert labels[i] == labels[j]
-    for i, j in KINDS[kind].cannot:
+    for i, j in links.cannot:
         assert labels[i] != labels[j]
 
 
-@pytest.mark.parametrize("name", [n for n in ESTIMATORS if n.startswith("CMS")])
-@pytest.mark.parametrize("alone", [True, False])
-def test_each_link_counts_beside_others(name, alone):
-    # A must-link next to a cannot-link: with certain links, the closure adds a pair to the shift.
+@pytest.mark.parametrize("confidence", [1.0, 0.05])
+@pytest.mark.parametrize("name", [n for n in VARIANTS if n.startswith("CMS")])
+def test_the_least_confidence_bends_the_way(name, confidence):
+    cannot = Links(cannot=[(3, 11)], cannot_confidence=confidence)
+    assert differ(fitted(name, 2, links=cannot), references(name, 2)[0])
+
+
+# Links to begin with, and more of one kind beside them.
+BESIDE = {
+    "must": (TRUE, {"must": [(6, 30), *((i, 39 - i) for i in range(5))]}),
+    # Metrics are learned from rows that have links of both kinds: 5 and 25 have must-links.
+    "cannot": (TRUE, {"cannot": [(5, 11), (25, 31), *((i, i + 1) for i in range(0, 12, 2))]}),
+}
+# The level that most links agree with; both kinds count half.
+BESIDE_ON_A_PATH = {
+    "must": (
+        Links(must=[(1, 2)], cannot=[(5, 30), (0, 11)]),
+        {"must": [(i, i + 20) for i in range(6, 15)]},
+    ),
+    "cannot": (Links(must=[(0, 25), (1, 2), (3, 4)]), {"cannot": [(5, 30)]}),
+}
+
+
+@pytest.mark.parametrize("d", [1, 2, 40])
+@pytest.mark.parametrize("kind", BESIDE)
+@pytest.mark.parametrize("name", [n for n, v in VARIANTS.items() if v.uses != "none"])
+def test_each_kind_counts_beside_other_links(name, kind, d):
+    variant = VARIANTS[name]
+    if kind == "cannot" and variant.uses == "must":
+        return  # refused: see above
+    if name == "Kernel linear" and d < 3:
+        return  # each must-link takes a column, and there are no more
+    table = BESIDE_ON_A_PATH if name.endswith("by links") else BESIDE
+    links, more = table[kind]
+    before = variant.usable(links)
+    assert differ(fitted(name, d, links=before), fitted(name, d, links=before.add(**more)))
+
+
+UNSURE = Links(must=[(0, 39), (5, 6)], cannot=[(0, 1), (5, 30)])
+
+
+@pytest.mark.parametrize("name", [n for n, v in VARIANTS.items() if v.uses == "all"])
+def test_confidences_are_weighed(name):
+    # What the blobs do not bear out is sure, and what they do is not; and the other way round.
+    def sure(*confidences):
+        return Links(
+            UNSURE.must, UNSURE.cannot, must_confidence=confidences, cannot_confidence=confidences
+        )
+
+    if name in ("CMS refine=None", "CMS of the paper"):
+        with pytest.raises(ValueError, match="refine='links'"):
+            fitted(name, 2, links=sure(0.95, 0.05))
+        return
+    assert differ(fitted(name, 2, links=sure(0.95, 0.05)), fitted(name, 2, links=sure(0.05, 0.95)))
+
+
+PAPER = {"refine": None, "enforce": False, "keep_history": True}
+FREE = {"weight": 0.0, "init": "k-means++"}
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "before", "more"),
+    [
+        pytest.param(
+            "CMS of the paper",
+            PAPER,
+            Links(cannot=[(3, 11)]),
+            {"must": [(0, 25)]},
+            id="must beside cannot",
+        ),
+        pytest.param(
+            "CMS of the paper",
+            PAPER,
+            Links(cannot=[(3, 11)], cannot_confidence=0.5),
+            {"must": [(3, 25)]},
+            id="must beside soft cannot",
+        ),
+        pytest.param(
+            "PCKMeans",
+            FREE,
+            None,
+            {"must": [(0, 25)]},
+            id="PCKMeans",
+        ),
+        pytest.param(
+            "MPCKMeans",
+            FREE,
+            None,
+            {"must": [(0, 25)]},
+            id="MPCKMeans",
+        ),
+    ],
+)
+def test_links_that_nothing_looks_at_are_told(name, changed, before, more):
     X, h = two_blobs(2)
-    cannot = Links(cannot=[(3, 11)])
-    both = Links(must=[(0, 3)], cannot=[(3, 11)]) if alone else cannot.add(cannot=[(0, 12)])
-    before, after = outcome(ESTIMATORS[name](h), X, cannot), outcome(ESTIMATORS[name](h), X, both)
-    assert differ(before, after)
+    seen = []
+    for links in (before, (before or Links()).add(**more)):
+        model = VARIANTS[name].make(h, 2).set_params(**changed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                model.fit(X, links=links)
+            except ValueError as refused:
+                seen.append(says_what_to_do(refused))
+                break
+        told = [w.message for w in caught if getattr(w.message, "parameter", "") == "links"]
+        seen.append(bool(told) and all(message.remedies["python"] for message in told))
+    assert seen == [False, True] or seen == [True]
 
 
-@pytest.mark.parametrize("name", list(ESTIMATORS))
-def test_misspelt_arguments_raise(name):
+CONTRADICTION = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
+
+
+@pytest.mark.parametrize("name", [n for n, v in VARIANTS.items() if v.uses == "all"])
+def test_certain_links_that_contradict_each_other_raise_or_are_reported(name):
     X, h = two_blobs(2)
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        ESTIMATORS[name](h).fit(X, link=Links(cannot=[(0, 1)]))
+    variant = VARIANTS[name]
+    model = variant.make(h, 2)
+    if "Refined" in name or name == "MeanShift by links":  # links are weighed there
+        report = quiet_fit(model, X, links=CONTRADICTION).link_report_
+        assert len(report.violated_must) + len(report.violated_cannot) > 0
+        return
+    with pytest.raises(ConflictError, match=r"0.*2.*0 - 1 - 2") as refused:
+        model.fit(variant.table(X, X), links=CONTRADICTION)
+    assert says_what_to_do(refused.value)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+NAMES = [f"row {i}" for i in range(N)]
+
+
+@pytest.mark.parametrize("name", [n for n, v in VARIANTS.items() if v.uses != "none"])
+def test_links_by_id(name):
+    variant = VARIANTS[name]
+    by_row = variant.usable(TRUE)
+    by_id = Links(
+        *([[NAMES[i] for i in pair] for pair in pairs] for pairs in (by_row.must, by_row.cannot))
+    )
+    with pytest.raises(ValueError, match=r"resolve\(ids\)"):
+        fitted(name, 2, links=by_id)
+    assert not differ(fitted(name, 2, links=by_id.resolve(NAMES)), fitted(name, 2, links=by_row))
+
+
+@pytest.mark.parametrize("kind", ["must", "cannot"])
+@pytest.mark.parametrize("name", [n for n, v in VARIANTS.items() if v.uses != "none"])
+def test_a_link_to_a_row_that_is_not_there_raises_and_is_named(name, kind):
+    if kind == "cannot" and VARIANTS[name].uses == "must":
+        return
+    links = VARIANTS[name].usable(TRUE).add(**{kind: [(3, N)]})
+    with pytest.raises(ValueError, match=rf"{kind}.*3, {N}"):
+        fitted(name, 2, links=links)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
 def test_links_in_the_place_of_y_raise(name):
+    variant = VARIANTS[name]
     X, h = two_blobs(2)
     with pytest.raises(TypeError, match="links="):
-        ESTIMATORS[name](h).fit(X, KINDS["both"])
+        variant.make(h, 2).fit(variant.table(X, X), TRUE)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_misspelt_arguments_raise(name):
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        fitted(name, 2, link=TRUE)
+
+
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_classes_in_the_place_of_y_are_ignored(name):
+    # As in every clusterer of scikit-learn: using them would leak the truth in a search.
+    variant = CLUSTERERS[name]
+    X, h = two_blobs(2)
+    links = variant.usable(TRUE)
+    plain, other = (
+        quiet_fit(variant.make(h, 2), variant.table(X, X), y=y, links=links)
+        for y in (None, np.arange(N) % 3)
+    )
+    assert not differ(outcome(variant, plain, X, X + 0.37), outcome(variant, other, X, X + 0.37))
+
+
+@pytest.mark.parametrize("name", [n for n, v in CLUSTERERS.items() if v.uses == "all"])
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [(CLASSES[:5], f"5 entries for {N} rows"), (CLASSES[:, None], "one label for each")],
+)
+def test_partial_labels_of_another_shape_raise(name, labels, words):
+    with pytest.raises(ValueError, match=words):
+        fitted(name, 2, partial_labels=labels)
+
+
+@pytest.mark.parametrize("name", [n for n in VARIANTS if n.startswith("MeanShift")])
+def test_weights_of_rows_have_an_effect_or_raise(name):
+    weights = np.linspace(0.1, 5.0, N)
+    links = VARIANTS[name].usable(TRUE)
+    if name == "MeanShift by links":
+        with pytest.raises((ValueError, TypeError), match="sample_weight"):
+            fitted(name, 2, links=links, sample_weight=weights)
+        return
+    assert differ(fitted(name, 2, sample_weight=weights), fitted(name, 2))

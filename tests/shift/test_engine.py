@@ -220,7 +220,7 @@ def test_merged_starts_take_total_and_convergence_from_their_leader():
     X = np.random.default_rng(12).normal(size=(50, 2))
     density = build_density(X, 1.0, Profile("gaussian"))
     merged = ascend(density, X, merge_radius=100.0)
-    # One cell: after the first step all move as one (two cells per axis around nought).
+    # One cell: after the first step all move as one (two cells per axis around zero).
     assert np.unique(merged.ends, axis=0).shape[0] <= 4
     for end in np.unique(merged.ends, axis=0):
         here = (merged.ends == end).all(axis=1)
@@ -282,7 +282,7 @@ def test_first_of_equal_rows(seed, n, d, dtype):
     np.testing.assert_array_equal(first_of_equal_rows(rows), expected)
 
 
-def test_minus_nought_is_nought():
+def test_minus_zero_is_zero():
     rows = np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, -1.0]])
     np.testing.assert_array_equal(first_of_equal_rows(rows), [0, 0, 2])
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-__all__ = ["PathLike", "check_text", "counted", "is_number", "listed", "short"]
+__all__ = ["PathLike", "check_text", "counted", "csv_lines", "is_number", "listed", "short"]
 
 PathLike = str | os.PathLike[str]
 
@@ -73,6 +74,22 @@ def _first_wrong(file: BinaryIO) -> tuple[int, int] | None:
 
 def _line_breaks(text: bytes) -> int:
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def csv_lines(
+    file: Iterable[str], where: str, **options: Any
+) -> Iterator[tuple[int, int, list[str]]]:
+    """Give the cells of each record of a CSV file with its first and its last line."""
+    reader = csv.reader(file, **options)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(f"{where}, line {line}: {error}; is a quote not closed?") from error
+        if cells is None:
+            return
+        yield line, reader.line_num, cells
 
 
 def short(value: object) -> str:

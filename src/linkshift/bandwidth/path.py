@@ -400,9 +400,9 @@ def _check_links(
     n_levels = len(parents) + 1
     violated = np.zeros((2, n_levels), dtype=np.int64)
     support = np.ones(n_levels)
-    must = Links(must=links.must, must_confidence=links.must_confidence)
-    cannot = Links(cannot=links.cannot, cannot_confidence=links.cannot_confidence)
-    asked = [kind for kind in (must, cannot) if len(kind.must) + len(kind.cannot)]
+    all_must, all_cannot = (np.ones(len(pairs), dtype=bool) for pairs in (links.must, links.cannot))
+    kinds = (links.where(all_must, ~all_cannot), links.where(~all_must, all_cannot))
+    asked = [kind for kind in kinds if len(kind)]
     if asked:
         labels = first
         for level in range(n_levels):

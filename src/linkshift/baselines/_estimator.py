@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Refusal
 from linkshift.baselines._initial import neighbourhood_centres
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.links import ClosedLinks, SignedEdges, signed_edges
@@ -98,6 +99,14 @@ class LinkedKMeans(LinkedClusterer):
         n = data.shape[0]
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+        if len(closed) and self.weight == 0 and not _begins_with_links(self.init):
+            raise Refusal(
+                "With weight=0 links cost nothing, and the first centres are not theirs: they "
+                "would be ignored.",
+                "Give a positive weight or init='neighbourhoods', or drop the links.",
+                parameter="weight",
+                value=self.weight,
+            )
         graph = link_graph(closed, self.weight)
         random = check_random_state(self.random_state)
         # Centred: sums of squares then lose no digits.
@@ -126,7 +135,7 @@ class LinkedKMeans(LinkedClusterer):
     ) -> Array:
         if isinstance(self.init, str):
             together = closed.must_component
-            if self.init != "neighbourhoods":
+            if not _begins_with_links(self.init):
                 together = np.arange(len(X))
             return neighbourhood_centres(X, together, self.n_clusters, random)
         centres = np.asarray(self.init, dtype=np.float64)
@@ -145,6 +154,10 @@ class LinkedKMeans(LinkedClusterer):
             for centre, metric in zip(state.centres, state.metric, strict=True)
         ]
         return np.stack(distance, axis=1).argmin(axis=1)
+
+
+def _begins_with_links(init: Any) -> bool:
+    return isinstance(init, str) and init == "neighbourhoods"
 
 
 def means(X: Array, labels: Array, centres: Array) -> Array:

@@ -1,5 +1,5 @@
 """The `linkshift` command."""
 
-from linkshift.cli._main import main
+from linkshift.cli.main import main
 
 __all__ = ["main"]

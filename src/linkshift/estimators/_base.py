@@ -104,7 +104,7 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
     ) -> Self:
         """Read, close the links, fit, keep; whatever raises leaves an earlier fit as it was."""
         _refuse_links_as_y(y)
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             data = self._read(X, reset=True)
             self._check_combinations()
@@ -113,8 +113,8 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
             more |= self._supervision(links, partial_labels)
             self._keep(rows, closed, self._fit(data, closed, **more))
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         return self
 

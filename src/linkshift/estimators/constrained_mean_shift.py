@@ -18,8 +18,6 @@ from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
-from linkshift.estimators._bending import centres_apart
-from linkshift.estimators._constrained_shift import ConstrainedShift, Run, given_schedule, part_of
 from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
@@ -38,6 +36,8 @@ from linkshift.shift.constrained import (
     LinkKernel,
     LinkKernelName,
 )
+from linkshift.shift.constrained.bending import centres_apart
+from linkshift.shift.constrained.runs import ConstrainedShift, Run, given_schedule, part_of
 
 __all__ = ["ConstrainedMeanShift"]
 
@@ -334,7 +334,17 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
                 "With refine=None and enforce=False must-links only spread cannot-links, and there "
                 "are none; set refine='links' or enforce=True."
             )
-        closed.closure  # noqa: B018 (raises)
+        apart = np.unique(closed.closure.component_cannot)  # raises on contradictions
+        carry = np.isin(closed.closure.component[links.must[:, 0]], apart)
+        if idle and len(links.must) and not carry.any():
+            warn(
+                Advice(
+                    "No must-link carries a cannot-link of confidence one to other rows, and with "
+                    "refine=None and enforce=False must-links do nothing else.",
+                    "Set refine='links' or enforce=True to use them.",
+                    parameter="links",
+                )
+            )
 
     def _cluster(
         self, state: _State, closed: ClosedLinks, dtype: Any, *, keep: bool | None = None
@@ -475,7 +485,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         run = runs["all"]
         centres, group = run.history[-1]
         bending = Bending(
-            *run.bending,
+            pairs=run.bending[0],
+            confidence=run.bending[1],
             history=run.history,
             bandwidths=self.bandwidth_,
             points=points,

@@ -243,7 +243,7 @@ class GroupFeatureClustering(LinkedClusterer):
         if not reset:
             return self._read_new(X)
         for name in ("n_features_in_", "feature_names_in_"):
-            vars(self).pop(name, None)  # those of an earlier fit, of one table
+            self.__dict__.pop(name, None)  # those of an earlier fit, of one table
         options: dict[str, Any] = {"metric": self.metric, "gamma": self.gamma}
         if is_several(X):
             if self.views is not None:

@@ -212,7 +212,7 @@ class MeanShift(Explains, ScoresSamples):
         self.progress = progress
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(  # type: ignore[override]  # scikit-learn has sample_weight third
+    def fit(
         self,
         X: ArrayLike,
         y: object = None,

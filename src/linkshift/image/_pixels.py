@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Refusal
 from linkshift.image._filter_loops import WHOLE_LANES
 
 __all__ = ["ColourSpace", "Pixels", "check_count", "needs_skimage", "read_pixels"]
@@ -134,10 +135,13 @@ def read_pixels(image: ArrayLike, colour_space: ColourSpace, range_bandwidth: fl
         span = highest - lowest
         scale = 2.0 ** min(math.frexp(min(range_bandwidth, span or range_bandwidth))[1], 1000)
         if range_bandwidth < _FINEST * highest - _FINEST * lowest:
-            raise ValueError(
-                f"range_bandwidth={range_bandwidth} is too fine for values from {lowest} to "
-                f"{highest}: they are filtered in float32. Take a wider one, or cut off outliers "
-                "with np.clip."
+            raise Refusal(
+                f"A range bandwidth of {range_bandwidth} is too fine for values from {lowest} to "
+                f"{highest}: they are filtered in float32.",
+                "Take a larger range_bandwidth, or cut off outliers with np.clip.",
+                command="Take a larger --range-bandwidth.",
+                parameter="range_bandwidth",
+                value=range_bandwidth,
             )
     return Pixels(array, n_colours, colour_space, lowest, highest, offset, scale)
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from linkshift._core.arrays import Array, Progress
+from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.image._filter_loops import KNOWN_SHAPE, WHOLE_LANES, climb_rows, opencv_rows
 from linkshift.image._pixels import ColourSpace, Pixels, read_pixels
@@ -381,14 +382,23 @@ def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, not {value!r}.")
     if not math.isfinite(value):
-        raise ValueError(f"{name}={value} is not finite.")
+        raise _refusal(name, value, "which is not finite", "finite")
     return float(value)
 
 
 def _positive(name: str, value: object) -> float:
     number = _number(name, value)
     if number <= 0.0:
-        raise ValueError(
-            f"{name}={value} must be positive: with none, every pixel would stay as it is."
-        )
+        why = "and must be positive: with none, every pixel would stay as it is"
+        raise _refusal(name, value, why, "larger")
     return number
+
+
+def _refusal(name: str, value: object, why: str, better: str) -> Refusal:
+    return Refusal(
+        f"The {name.replace('_', ' ')} is {value}, {why}.",
+        f"Give a {better} {name}.",
+        command=f"Give a {better} --{name.replace('_', '-')}.",
+        parameter=name,
+        value=value,
+    )

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.labels import first_come
+from linkshift._core.messages import Refusal
 from linkshift.image._pixels import Pixels, check_count
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
 from linkshift.image.filtering import ImageModes, mean_shift_modes
@@ -264,7 +265,13 @@ def _parts_of_clusters(
     else:
         k = check_count("n_segments", n_segments)
     if k > h * w:
-        raise ValueError(f"n_segments={k} is more than the {h * w} pixels; take fewer.")
+        raise Refusal(
+            f"{k} segments are more than the {h * w} pixels.",
+            "Take a smaller n_segments.",
+            command="Take a smaller --segments.",
+            parameter="n_segments",
+            value=n_segments,
+        )
     if (pixels.image == pixels.image[:1, :1])[..., : pixels.n_colours].all():
         k = 1  # where there is nothing to see, places alone would be clustered
     labels = fit_kmeans(values.reshape(h * w, -1), k, n_jobs, random).labels_.reshape(h, w)
@@ -311,8 +318,12 @@ def _check_merge_bandwidth(value: object, scribbled: bool) -> float:
     if scribbled and float(value) == math.inf:
         return math.inf  # no segments but those of the strokes
     if not 0.0 <= float(value) < math.inf:
-        raise ValueError(
-            f"merge_bandwidth={value} must be finite and not negative (with scribbles it may be "
-            "infinite)."
+        raise Refusal(
+            f"The merge bandwidth is {value}, and must be finite and not negative (with scribbles "
+            "it may be infinite).",
+            "Give another merge_bandwidth.",
+            command="Give another --merge-bandwidth.",
+            parameter="merge_bandwidth",
+            value=value,
         )
     return float(value)

@@ -16,6 +16,7 @@ from linkshift.links._parse import (
     Kind,
     PairError,
     Parsed,
+    UnknownIdError,
     label,
     without_duplicates,
 )
@@ -63,12 +64,13 @@ def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Pa
 def _unknown_id(parsed: Parsed, kind: Kind, position: int, table: dict[Hashable, int]) -> PairError:
     pairs, names = getattr(parsed, kind), parsed.names or ()
     unknown = next(names[code] for code in pairs[position] if names[code] not in table)
-    return PairError(
+    return UnknownIdError(
         f"{label(kind, position, pairs, names)}: {short(unknown)} is not among the {len(table)} "
-        f"sample ids{_other_form(unknown, table)}; correct the pair, or keep the links by id and "
-        "leave such pairs out with links.resolve(ids, missing='drop')",
+        f"sample ids{_other_form(unknown, table)}",
         kind,
         position,
+        "; correct the pair, or keep the links by id and leave such pairs out with "
+        "links.resolve(ids, missing='drop')",
     )
 
 

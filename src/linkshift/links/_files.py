@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linkshift._core.files import write_text
-from linkshift._core.text import PathLike, check_text, is_number, short
+from linkshift._core.text import PathLike, check_text, csv_lines, is_number, short
 from linkshift.links._combine import named, weighted
 from linkshift.links._parse import (
     KINDS,
@@ -134,13 +134,13 @@ def _refuse_numbers(records: list[Record], path: PathLike) -> None:
 def at_line(error: PairError, path: PathLike, content: CsvContent) -> PairError:
     """Say in which line of the file the pair stands."""
     line = content.lines[error.kind][error.position]
-    message = f"{os.fspath(path)}, line {line}: {error}"
-    return type(error)(message, error.kind, error.position)
+    message = f"{os.fspath(path)}, line {line}: {error.problem}"
+    return type(error)(message, error.kind, error.position, error.python)
 
 
 def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
     header: list[str] | None = None
-    for line, last, cells in _lines(file, path):
+    for line, last, cells in csv_lines(file, os.fspath(path)):
         if not any(cell.strip() for cell in cells):
             continue
         where = f"{os.fspath(path)}, line {line}"
@@ -158,22 +158,6 @@ def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
         yield _record(row, line, where)
     if header is None:
         raise ValueError(f"{os.fspath(path)} is empty; expected the header a,b,kind[,confidence]")
-
-
-def _lines(file: Iterable[str], path: PathLike) -> Iterator[tuple[int, int, list[str]]]:
-    """Give the cells of each record with its first and its last line."""
-    reader = csv.reader(file)
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(
-                f"{os.fspath(path)}, line {line}: {error}; is a quote not closed?"
-            ) from error
-        if cells is None:
-            return
-        yield line, reader.line_num, cells
 
 
 def _header(cells: list[str], where: str) -> list[str]:

@@ -176,7 +176,8 @@ class Links(PairSet):
         Links(1 must, 0 cannot)
         """
         if value is None:
-            return cls()
+            none, sure = np.empty((0, 2), dtype=np.int64), np.empty(0)
+            return cls._make(Parsed(none, none, sure, sure, None), None)
         if isinstance(value, Links):
             return value
         if isinstance(value, dict):

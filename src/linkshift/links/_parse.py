@@ -30,16 +30,26 @@ class PairError(ValueError):
         Which list the pair stands in.
     position : int
         Its position in that list, counted from 0.
+    problem : str
+        What is wrong, without what to do about it in Python.
+    python : str
+        The rest of the message: what to do, in the words of Python.
     """
 
-    def __init__(self, message: str, kind: str = "", position: int = -1) -> None:
-        super().__init__(message)
+    def __init__(self, problem: str, kind: str = "", position: int = -1, python: str = "") -> None:
+        super().__init__(problem + python)
+        self.problem = problem
+        self.python = python
         self.kind = kind
         self.position = position
 
 
 class RowRangeError(PairError, IndexError):
     """A pair that names a row the data do not have."""
+
+
+class UnknownIdError(PairError):
+    """A pair that names an id the data do not have."""
 
 
 class Parsed(NamedTuple):
@@ -129,9 +139,10 @@ def check_range(pairs: IntArray, kind: Kind, n_samples: int) -> None:
         more = f" ({outside.size - 1} more such pairs)" if outside.size > 1 else ""
         raise RowRangeError(
             f"{label(kind, position, pairs)}: row {worst} is out of range for {n_samples} "
-            f"samples{more}; rows count from 0. For a subset of the data use links.take(indices)",
+            f"samples{more}",
             kind,
             position,
+            "; rows count from 0. For a subset of the data use links.take(indices)",
         )
 
 
@@ -302,9 +313,10 @@ def _refuse_duplicates(pairs: IntArray, kind: Kind, names: Sequence[Hashable] | 
         first, second = int(order[:-1][same][where]), int(seconds[where])
         raise PairError(
             f"{label(kind, second, pairs, names)} is the same pair as {kind}-link {first}; "
-            "remove one, or pass duplicates='drop' to keep the higher confidence",
+            "remove one",
             kind,
             second,
+            ", or pass duplicates='drop' to keep the higher confidence",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from linkshift.links import _combine, _parse
-from linkshift.links._parse import KINDS, FloatArray, IntArray, Parsed
+from linkshift.links._parse import KINDS, FloatArray, IntArray, PairError, Parsed
 
 
 class PairSet:
@@ -92,9 +92,9 @@ class PairSet:
         for kind in KINDS:
             _parse.check_range(getattr(self._by_row("check"), kind), kind, n_samples)
         if self._n_samples is not None and n_samples < self._n_samples:
-            raise ValueError(
-                f"the links are for {self._n_samples} samples, but the data have {n_samples}; "
-                "for a subset of the data use links.take(indices)"
+            raise PairError(
+                f"the links are for {self._n_samples} samples, but the data have {n_samples}",
+                python="; for a subset of the data use links.take(indices)",
             )
         return self
 

@@ -1,11 +1,10 @@
 """Methods by name: the table of them, the rule of "auto", and one call for all."""
 
 from linkshift.methods.clustering import Choice, Clustering, choose, cluster
-from linkshift.methods.table import METHODS, SPACES, Method, MethodName, check_params
+from linkshift.methods.table import METHODS, Method, MethodName, check_params
 
 __all__ = [
     "METHODS",
-    "SPACES",
     "Choice",
     "Clustering",
     "Method",

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
-from linkshift.links import Links
-from linkshift.methods.table import (
-    METHODS,
-    Given,
-    MethodName,
-    Setting,
-    check_params,
-    known_params,
-)
+from linkshift.methods.table import ALL_USE, METHODS, Given, MethodName, Setting, check_params
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +18,7 @@ if TYPE_CHECKING:
 
     from linkshift._core.arrays import Progress
     from linkshift.explain.explanation import Explanation
+    from linkshift.links import Links
     from linkshift.metrics import LinkReport
 
 __all__ = ["Choice", "Clustering", "choose", "cluster"]
@@ -202,7 +195,7 @@ def cluster(
 
 def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
     """Give the parameters that are set; refuse those that no method has."""
-    known = known_params()
+    known = ALL_USE.union(*(method.uses for method in METHODS.values())) - {"views"}
     unknown = sorted(params.keys() - known)
     if unknown:
         close = get_close_matches(unknown[0], sorted(known | {"partial_labels", "links"}), n=1)

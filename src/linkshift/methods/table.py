@@ -11,6 +11,7 @@ from functools import partial
 from math import isqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import linkshift
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
 
@@ -20,17 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "SPACES", "Given", "Method", "MethodName", "Setting", "check_params"]
 
 SPACES = ("input", "kernel")
-
 MethodName = Literal["auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
-
-
-# --- what is given --------------------------------------------------------------------------------
+Params = Mapping[str, Any]
 
 
 class Given(NamedTuple):
     """What a method works on: parameters of `cluster` that were set, links, number of rows."""
 
-    params: Mapping[str, Any]
+    params: Params
     links: Links
     n_rows: int
 
@@ -43,14 +41,15 @@ class Setting(NamedTuple):
     random_state: Any
     common: dict[str, Any]  # parameters that all estimators take
 
-    def neighbours(self, n_neighbors: int | None) -> int:
-        """Give the number asked for; else about the square root of the rows.
+    def neighbours(self, n_neighbors: int | None) -> dict[str, Any]:
+        """Give the number of neighbours asked for, else one for this many rows; and the seed.
 
-        With a fixed number, clusters would grow in number with the rows.
+        About the square root of the rows: with a fixed number, clusters would grow in number
+        with the rows.
         """
-        if n_neighbors is not None:
-            return n_neighbors
-        return min(max(20, isqrt(self.n_rows)), max(self.n_rows - 1, 1))
+        if n_neighbors is None:
+            n_neighbors = min(max(20, isqrt(self.n_rows)), max(self.n_rows - 1, 1))
+        return {"n_neighbors": n_neighbors, "random_state": self.random_state, **self.common}
 
 
 # --- mean-shift -----------------------------------------------------------------------------------
@@ -63,11 +62,9 @@ def _make_mean_shift(
     n_neighbors: int | None = None,
     space: str | None = None,
 ) -> Any:
-    import linkshift
-
     profile: Any = "flat" if kernel is None else kernel
     if space == "kernel":
-        model = _make_kernel("project", setting, n_neighbors)
+        model: Any = _make_kernel("project", setting, n_neighbors)
     elif _is_by_links(bandwidth):
         model = linkshift.PathMeanShift(kernel=profile, **setting.common)
     else:
@@ -81,18 +78,15 @@ def _is_by_links(bandwidth: Any) -> bool:
     return isinstance(bandwidth, str) and bandwidth == "links"
 
 
-def _in_kernel_space(model: Any) -> bool:
-    return hasattr(model, "rank_")
-
-
-def _inner(model: Any) -> Any:
-    """Give the clusterer that was refined, or the model itself."""
-    return getattr(model, "estimator_", model)
+def _inner(model: Any) -> tuple[Any, bool]:
+    """Give the clusterer that was refined, or the model itself; and whether by a kernel's space."""
+    inner = getattr(model, "estimator_", model)
+    return inner, hasattr(inner, "rank_")
 
 
 def _describe_mean_shift(model: Any) -> str:
-    inner = _inner(model)
-    if _in_kernel_space(inner):
+    inner, in_kernel_space = _inner(model)
+    if in_kernel_space:
         words = _describe_kernel("", inner)
     else:
         kernel = getattr(inner.kernel, "name", inner.kernel)
@@ -113,23 +107,21 @@ def _describe_bandwidth(model: Any) -> str:
         source = "" if k is None else f" (distance to neighbour {k})"
         return f"bandwidth {float(h.min()):.4g} to {float(h.max()):.4g}{source}"
     asked = getattr(model, "bandwidth", "links")
-    source = " (from the data)" if asked is None else " (chosen by links)"
-    return f"bandwidth {h:.4g}{source if asked is None or _is_by_links(asked) else ''}"
+    chosen = " (chosen by links)" if _is_by_links(asked) else ""
+    return f"bandwidth {h:.4g}{' (from the data)' if asked is None else chosen}"
 
 
 def _bandwidth_of_mean_shift(model: Any) -> Any:
-    inner = _inner(model)
-    return None if _in_kernel_space(inner) else inner.bandwidth_
+    inner, in_kernel_space = _inner(model)
+    return None if in_kernel_space else inner.bandwidth_
 
 
-def _check_reach(params: Mapping[str, Any]) -> None:
+def _check_reach(params: Params) -> None:
     """Refuse parameters that say twice how far rows see, or where they move."""
     space = params.get("space")
     if space not in (None, *SPACES):
         raise Refusal(
-            f"space must be {' or '.join(map(repr, SPACES))}, got {space!r}.",
-            parameter="space",
-            value=space,
+            f"space must be {' or '.join(map(repr, SPACES))}, got {space!r}.", parameter="space"
         )
     if space == "kernel" and not params.keys().isdisjoint({"bandwidth", "kernel"}):
         raise Refusal(
@@ -137,7 +129,6 @@ def _check_reach(params: Mapping[str, Any]) -> None:
             "bandwidth and kernel are for space='input'.",
             command="--bandwidth and --kernel have no meaning with --space kernel; leave them out.",
             parameter="space",
-            value=space,
         )
     if params.keys() >= {"bandwidth", "n_neighbors"}:
         raise Refusal(
@@ -145,7 +136,6 @@ def _check_reach(params: Mapping[str, Any]) -> None:
             "Give bandwidth or n_neighbors.",
             command="Give --bandwidth or --n-neighbors.",
             parameter="n_neighbors",
-            value=params["n_neighbors"],
         )
 
 
@@ -156,7 +146,6 @@ def _check_links_to_choose_by(given: Given) -> None:
             "Give links or partial_labels, or leave bandwidth out.",
             command="Give some with --links or --labels-column, or leave --bandwidth out.",
             parameter="bandwidth",
-            value="links",
         )
 
 
@@ -164,9 +153,7 @@ def _check_links_to_choose_by(given: Given) -> None:
 
 
 def _make_constrained(setting: Setting, bandwidth: Any = None) -> Any:
-    from linkshift import ConstrainedMeanShift
-
-    return ConstrainedMeanShift(bandwidth=bandwidth, **setting.common)
+    return linkshift.ConstrainedMeanShift(bandwidth=bandwidth, **setting.common)
 
 
 def _describe_constrained(model: Any) -> str:
@@ -181,14 +168,13 @@ def _bandwidth_of_constrained(model: Any) -> Any:
     return None if model.bandwidth is None else float(model.bandwidth_[0])
 
 
-def _check_number(params: Mapping[str, Any]) -> None:
+def _check_number(params: Params) -> None:
     if _is_by_links(params.get("bandwidth")):
         raise Refusal(
             "Constrained mean shift takes a bandwidth as a number; mean shift chooses by links.",
             "Use method='mean-shift', or give a number.",
             command="Use --method mean-shift, or give --bandwidth a number.",
             parameter="bandwidth",
-            value="links",
         )
 
 
@@ -200,29 +186,18 @@ def _check_cannot_links(given: Given) -> None:
             "Give some, or a bandwidth, or use method='mean-shift'.",
             command="Give some with --links or --labels-column, or use --method mean-shift.",
             parameter="links",
-            value=given.links,
         )
 
 
 # --- kernel and skms ------------------------------------------------------------------------------
 
 
-def _make_kernel(
-    use_links: Literal["project", "learn"], setting: Setting, n_neighbors: int | None = None
-) -> Any:
-    from linkshift import KernelMeanShift
-
-    return KernelMeanShift(
-        use_links=use_links,
-        n_neighbors=setting.neighbours(n_neighbors),
-        random_state=setting.random_state,
-        **setting.common,
-    )
+def _make_kernel(use_links: Any, setting: Setting, n_neighbors: int | None = None) -> Any:
+    return linkshift.KernelMeanShift(use_links=use_links, **setting.neighbours(n_neighbors))
 
 
 def _describe_kernel(verb: str, model: Any) -> str:
-    links = getattr(model, "links_", ())
-    by = f" {verb} {counted(len(links), 'link')}" if len(links) else ""
+    by = f" {verb} {counted(len(model.links_), 'link')}" if len(model.links_) else ""
     return (
         f"Kernel mean shift, Gaussian kernel of width {model.sigma_:.4g}, {model.n_neighbors} "
         f"neighbours, {counted(model.rank_, 'dimension')}{by}."
@@ -237,7 +212,6 @@ def _check_must_links(given: Given) -> None:
             "Use method='skms', which takes both, or keep the must-links: Links(must=links.must).",
             command="Use --method skms, which takes both.",
             parameter="links",
-            value=given.links,
         )
     if (given.links.must_confidence < 1).any():
         raise Refusal(
@@ -245,7 +219,6 @@ def _check_must_links(given: Given) -> None:
             "Use method='skms', or drop them.",
             command="Use --method skms, or drop them.",
             parameter="links",
-            value=given.links,
         )
 
 
@@ -253,13 +226,7 @@ def _check_must_links(given: Given) -> None:
 
 
 def _make_metric(setting: Setting, n_neighbors: int | None = None) -> Any:
-    from linkshift import MetricMeanShift
-
-    return MetricMeanShift(
-        n_neighbors=setting.neighbours(n_neighbors),
-        random_state=setting.random_state,
-        **setting.common,
-    )
+    return linkshift.MetricMeanShift(**setting.neighbours(n_neighbors))
 
 
 def _describe_metric(model: Any) -> str:
@@ -279,7 +246,6 @@ def _check_both_kinds(given: Given) -> None:
             "Give links or partial_labels, or use method='mean-shift'.",
             command="Give some with --links or --labels-column, or use --method mean-shift.",
             parameter="links",
-            value=given.links,
         )
 
 
@@ -287,9 +253,9 @@ def _check_both_kinds(given: Given) -> None:
 
 
 def _make_groups(setting: Setting, n_clusters: int) -> Any:
-    from linkshift import GroupFeatureClustering
-
-    return GroupFeatureClustering(n_clusters, random_state=setting.random_state, **setting.common)
+    return linkshift.GroupFeatureClustering(
+        n_clusters, random_state=setting.random_state, **setting.common
+    )
 
 
 def _describe_groups(model: Any) -> str:
@@ -303,7 +269,7 @@ def _describe_groups(model: Any) -> str:
     )
 
 
-def _check_n_clusters(params: Mapping[str, Any]) -> None:
+def _check_n_clusters(params: Params) -> None:
     if "n_clusters" not in params:
         raise Refusal(
             "The method groups has to be told the number of clusters.",
@@ -321,19 +287,14 @@ def _check_rows(given: Given) -> None:
             "Take a smaller n_clusters.",
             command="Take a smaller --clusters.",
             parameter="n_clusters",
-            value=n_clusters,
         )
 
 
 # --- the table ------------------------------------------------------------------------------------
 
 
-def _anything_goes(_: Any) -> None:
-    """Refuse nothing."""
-
-
-def _no_bandwidth(_: Any) -> None:
-    """Give none: distances are not those of the columns."""
+def _nothing(_: Any) -> None:
+    """Refuse nothing; have nothing."""
 
 
 @dataclass(frozen=True)
@@ -368,9 +329,9 @@ class Method:
     uses: frozenset[str]
     make: Callable[..., Any]
     describe: Callable[[Any], str]
-    check_params: Callable[[Mapping[str, Any]], None] = _anything_goes
-    check_given: Callable[[Given], None] = _anything_goes
-    bandwidth: Callable[[Any], Any] = _no_bandwidth
+    check_params: Callable[[Params], None] = _nothing
+    check_given: Callable[[Given], None] = _nothing
+    bandwidth: Callable[[Any], Any] = _nothing
     conflicts: Literal["weighed", "softened", "refused"] = "refused"
     scales: bool = False
 
@@ -380,70 +341,67 @@ class Method:
         return "views" in self.uses
 
 
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method(
-            "mean-shift",
-            "plain mean shift, then refine where there are links",
-            frozenset({"bandwidth", "kernel", "n_neighbors", "space"}),
-            make=_make_mean_shift,
-            describe=_describe_mean_shift,
-            check_params=_check_reach,
-            check_given=_check_links_to_choose_by,
-            bandwidth=_bandwidth_of_mean_shift,
-            conflicts="weighed",
-        ),
-        Method(
-            "cms",
-            "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
-            frozenset({"bandwidth"}),
-            make=_make_constrained,
-            describe=_describe_constrained,
-            check_params=_check_number,
-            check_given=_check_cannot_links,
-            bandwidth=_bandwidth_of_constrained,
-            conflicts="softened",
-            scales=True,
-        ),
-        Method(
-            "kernel",
-            "mean shift in a kernel's space, projected by must-links",
-            frozenset({"n_neighbors"}),
-            make=partial(_make_kernel, "project"),
-            describe=partial(_describe_kernel, "projected by"),
-            check_given=_check_must_links,
-        ),
-        Method(
-            "skms",
-            "mean shift in a kernel's space, learned from must-links and cannot-links",
-            frozenset({"n_neighbors"}),
-            make=partial(_make_kernel, "learn"),
-            describe=partial(_describe_kernel, "learned from"),
-        ),
-        Method(
-            "metric",
-            "mean shift under a metric learned from links or known labels",
-            frozenset({"n_neighbors"}),
-            make=_make_metric,
-            describe=_describe_metric,
-            check_given=_check_both_kinds,
-        ),
-        Method(
-            "groups",
-            "clusters that each choose among several views of the data; needs their number",
-            frozenset({"n_clusters", "views"}),
-            make=_make_groups,
-            describe=_describe_groups,
-            check_params=_check_n_clusters,
-            check_given=_check_rows,
-            conflicts="softened",
-        ),
-    )
-}
+_ROWS = (
+    Method(
+        "mean-shift",
+        "plain mean shift, then refine where there are links",
+        frozenset({"bandwidth", "kernel", "n_neighbors", "space"}),
+        make=_make_mean_shift,
+        describe=_describe_mean_shift,
+        check_params=_check_reach,
+        check_given=_check_links_to_choose_by,
+        bandwidth=_bandwidth_of_mean_shift,
+        conflicts="weighed",
+    ),
+    Method(
+        "cms",
+        "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
+        frozenset({"bandwidth"}),
+        make=_make_constrained,
+        describe=_describe_constrained,
+        check_params=_check_number,
+        check_given=_check_cannot_links,
+        bandwidth=_bandwidth_of_constrained,
+        conflicts="softened",
+        scales=True,
+    ),
+    Method(
+        "kernel",
+        "mean shift in a kernel's space, projected by must-links",
+        frozenset({"n_neighbors"}),
+        make=partial(_make_kernel, "project"),
+        describe=partial(_describe_kernel, "projected by"),
+        check_given=_check_must_links,
+    ),
+    Method(
+        "skms",
+        "mean shift in a kernel's space, learned from must-links and cannot-links",
+        frozenset({"n_neighbors"}),
+        make=partial(_make_kernel, "learn"),
+        describe=partial(_describe_kernel, "learned from"),
+    ),
+    Method(
+        "metric",
+        "mean shift under a metric learned from links or known labels",
+        frozenset({"n_neighbors"}),
+        make=_make_metric,
+        describe=_describe_metric,
+        check_given=_check_both_kinds,
+    ),
+    Method(
+        "groups",
+        "clusters that each choose among several views of the data; needs their number",
+        frozenset({"n_clusters", "views"}),
+        make=_make_groups,
+        describe=_describe_groups,
+        check_params=_check_n_clusters,
+        check_given=_check_rows,
+        conflicts="softened",
+    ),
+)
+METHODS: dict[str, Method] = {method.name: method for method in _ROWS}
 
-_ALL_USE = frozenset({"max_iter"})
-# How a parameter is called in a sentence, and on the command line where that is another name.
+# What parameters are called in a sentence; views are the tables of X.
 _NAMES = {
     "bandwidth": "A bandwidth has",
     "kernel": "A kernel has",
@@ -452,15 +410,11 @@ _NAMES = {
     "n_clusters": "A number of clusters has",
     "views": "Views have",
 }
-_OPTIONS = {"n_clusters": "--clusters", "views": "--view"}
+_OPTIONS = {"n_clusters": "--clusters", "views": "--view"}  # where names differ
+ALL_USE = frozenset({"max_iter"})
 
 
-def known_params() -> frozenset[str]:
-    """Give the parameters that some method takes."""
-    return _ALL_USE.union(*(method.uses for method in METHODS.values())) - {"views"}
-
-
-def check_params(method: str, params: Mapping[str, Any]) -> None:
+def check_params(method: str, params: Params) -> None:
     """Refuse what a method would ignore or lacks, and parameters that do not go together.
 
     Of "auto" all is taken that some method takes.
@@ -469,20 +423,15 @@ def check_params(method: str, params: Mapping[str, Any]) -> None:
         _check_reach(params)
         return
     row = METHODS[method]
-    for name in params:
-        if name not in row.uses | _ALL_USE:
-            takers = [other.name for other in METHODS.values() if name in other.uses]
-            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-            leave = (
-                "Leave it out"
-                if name != "views"
-                else "Put the tables side by side with numpy.hstack"
-            )
-            raise Refusal(
-                f"{_NAMES[name]} no meaning with the method {method}.",
-                f"{leave}, or use method={' or '.join(map(repr, takers))}.",
-                command=f"Leave {option} out, or use --method {' or '.join(takers)}.",
-                parameter=name,
-                value=params[name],
-            )
+    for name in (name for name in params if name not in row.uses | ALL_USE):
+        takers = [other.name for other in _ROWS if name in other.uses]
+        option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+        leave = "Leave it out" if name != "views" else "Put the tables side by side (numpy.hstack)"
+        raise Refusal(
+            f"{_NAMES[name]} no meaning with the method {method}.",
+            f"{leave}, or use method={' or '.join(map(repr, takers))}.",
+            command=f"Leave {option} out, or use --method {' or '.join(takers)}.",
+            parameter=name,
+            value=params[name],
+        )
     row.check_params(params)

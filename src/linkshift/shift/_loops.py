@@ -8,7 +8,7 @@ ready-made sums. Sums run in the working precision inside a block and in float64
 
 Weights. ``t = offset + slope * squared_distance`` is all that the profiles need: the exponent of
 two for the Gaussians, the weight itself for Epanechnikov. Beyond ``limit`` (squared) the weight
-is nought: the kernel's reach, or where a Gaussian has fallen below what the precision can see.
+is zero: the kernel's reach, or where a Gaussian has fallen below what the precision can see.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ def climb_together(
     """
     coarse = build_density(points.astype(np.float32), bandwidth, profile, dimension=dimension)
     m = starts.shape[0]
-    way = _Products if _products_pay(coarse) else _Positions
-    company: _Positions | _Products = way(coarse, starts, max(tol, _COARSE_TOL), n_threads)
+    kind = _Products if _products_pay(coarse) else _Positions
+    company: _Positions | _Products = kind(coarse, starts, max(tol, _COARSE_TOL), n_threads)
     leader = np.arange(m)  # the start that each start goes with
     active = np.arange(m)
     n_iter = 0
@@ -88,7 +88,7 @@ def climb_together(
     own = np.flatnonzero(leader == np.arange(m))
     exact = build_density(points, bandwidth, profile, dimension=dimension)
     where = company.positions(own)
-    if way is _Products and n_iter < max_iter:
+    if kind is _Products and n_iter < max_iter:
         company = _Products(exact, where, tol, n_threads)
         n_iter += company.move(np.arange(own.size), max_iter - n_iter)[1]
         where = company.positions(np.arange(own.size))

@@ -51,7 +51,7 @@ def nearest_neighbours(
     Without X, of each row itself, which is then not among its neighbours. A tree serves up to 15
     columns. Above, inner products are faster, but know distances only roughly, the worse the
     farther from the origin: they are taken about the middle of the data, and the distances of
-    what they find are computed anew, so that twins are at distance nought.
+    what they find are computed anew, so that twins are at distance zero.
     """
     rows = np.asarray(rows, dtype=np.float64)
     asked = rows if X is None else np.asarray(X, dtype=np.float64)

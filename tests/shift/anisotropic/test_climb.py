@@ -138,7 +138,7 @@ def test_two_points_by_hand():
     np.testing.assert_allclose(density.climb(points[:1], max_iter=1).ends, [[3.2 / 9]], rtol=1e-14)
 
 
-def test_local_bandwidth_of_coincident_points_is_nought():
+def test_local_bandwidth_of_coincident_points_is_zero():
     points = np.array([[1.0, 2.0], [1.0, 2.0], [4.0, 6.0]]) + 1e3
     metrics = np.stack([np.eye(2)] * 3)
     np.testing.assert_allclose(local_bandwidth(points, metrics, 1, ridge=0.0), [0, 0, 5])

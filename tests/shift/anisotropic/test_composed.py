@@ -40,7 +40,7 @@ def in_span(points, bases):
 
 
 def make(seed, n=30, d=3, n_bases=6, rank=None, k=8):
-    """Points in a few clumps, random directions with random weights, some of them nought.
+    """Points in a few clumps, random directions with random weights, some of them zero.
 
     ``inside`` and ``ridged`` are the points and metrics in the span, for the twin.
     """
@@ -120,7 +120,7 @@ def test_whole_climbs_are_the_twins(profile, shape):
     d, n_bases, rank = shape
     p = make(1, n=25, d=d, n_bases=n_bases, rank=rank)
     density = composed(p, profile)
-    assert density.n_features == p.axes.shape[1]
+    assert density.forms.points.shape[1] == p.axes.shape[1]
     ascent = density.climb(density.to_starts(p.points), tol=1e-4, max_iter=500)
     args = (p.inside, p.ridged, p.h), (profile.name, profile.reach)
     walks = [twin.climb(*args[0], s, *args[1], max_iter=500, tol=1e-4) for s in p.inside]
@@ -307,7 +307,7 @@ def test_milestones_never_miss_a_point(problem, shift, apart):
     density = composed(p, CUT)
     laid = density.forms
     milestones = climb._milestones(density, laid.lifted)
-    ridge = np.ones(density.n_features)
+    ridge = np.ones(density.forms.points.shape[1])
     for j in range(p.points.shape[0]):
         weights = np.append(laid.table[j, : laid.n_bases], laid.table[j, laid.n_bases] * ridge)
         r = laid.size[j] * np.sqrt((laid.lifted - laid.lifted[j]) ** 2 @ weights)
@@ -411,7 +411,7 @@ def test_modes_cover_the_ends_and_do_not_depend_on_their_order(problem, profile,
 
 
 @pytest.mark.usefixtures("layout")
-def test_coincident_points_have_bandwidth_nought():
+def test_coincident_points_have_bandwidth_zero():
     points = np.array([[1.0, 2.0], [1.0, 2.0], [4.0, 6.0]]) + 1e3
     h = composed_bandwidth(points, np.eye(2), np.ones((3, 2)), 1, ridge=0.0)
     np.testing.assert_allclose(h, [0, 0, 5])

@@ -268,7 +268,7 @@ def due(wake, travelled):  # type: ignore[no-untyped-def]
 
 @jit
 def climb_block(kernels, directions, starts, wake, max_iter, tol, budget, state):  # type: ignore[no-untyped-def]
-    """Climb each start from where it is (start + way), at least by one step.
+    """Climb each start from where it is (start + moved), at least by one step.
 
     Goes on until the start rests or so much has come near that new milestones from matrix products
     are cheaper: ``budget`` points more than reach it. Stopping there does not change the steps.
@@ -276,7 +276,7 @@ def climb_block(kernels, directions, starts, wake, max_iter, tol, budget, state)
     n, q = kernels.lifted.shape
     d = starts.shape[1]
     bases, bases_t = directions.bases, directions.bases_t
-    way, n_iter = state.way, state.n_iter
+    moved, n_iter = state.moved, state.n_iter
     work, seat, here = np.empty((2, q)), np.empty(q), np.empty(q)
     x, target, step = np.empty(d), np.empty(d), np.empty(d)
     index, log_pull = np.empty(n, dtype=np.int64), np.empty(n)
@@ -291,7 +291,7 @@ def climb_block(kernels, directions, starts, wake, max_iter, tol, budget, state)
             if travelled > 0.0 and due(wake[i], travelled) > count + budget:
                 break
             for k in range(d):
-                x[k] = start[k] + way[i, k]
+                x[k] = start[k] + moved[i, k]
             lift(x, bases_t, here)
             count, top_pull, log_weights, state.log_density[i] = look(
                 kernels, here, wake[i], travelled, work, index, log_pull
@@ -302,7 +302,7 @@ def climb_block(kernels, directions, starts, wake, max_iter, tol, budget, state)
                 break
             gather(kernels.table, index, log_pull, count, top_pull, total)
             # Points as seen from the start: relative to it, the sum of eq. 4.8 is as small as the
-            # way made, and loses no digits however far the data reaches.
+            # path made, and loses no digits however far the data reaches.
             draw(kernels, start, seat, index, log_pull, count, bases, work, target)
             if kernels.n_bases > 0:
                 expand(total, directions, matrix)
@@ -310,8 +310,8 @@ def climb_block(kernels, directions, starts, wake, max_iter, tol, budget, state)
             solve(matrix, target)
             length = 0.0
             for k in range(d):
-                step[k] = target[k] - way[i, k]
-                way[i, k] = target[k]
+                step[k] = target[k] - moved[i, k]
+                moved[i, k] = target[k]
                 length += step[k] * step[k]
             travelled += np.sqrt(length)
             if squared_length(matrix, step) * np.exp(top_pull - log_weights) <= tol * tol:

@@ -1,4 +1,4 @@
-"""Climbing a density whose points have metrics of their own, and what is found on the way."""
+"""Climbing a density whose points have metrics of their own, and what is found there."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def climb(
     position = working[own]
     m = own.size
     state = _State(
-        way=np.zeros(position.shape),
+        moved=np.zeros(position.shape),
         log_density=np.empty(m),
         converged=np.zeros(m, dtype=bool),
         n_iter=np.zeros(m, dtype=np.int64),
     )
-    history = [state.way.copy()] if keep_paths else None
+    history = [state.moved.copy()] if keep_paths else None
     advance = (
         _step_by_products if _products_serve(density, forms.lift(position)) else _climb_directly
     )
@@ -108,14 +108,14 @@ def climb(
             # Those still under way close ranks: matrix products are worth it for many at a time.
             pool.map(task, _blocks(moving, density.n_points))
             if history is not None:
-                history.append(state.way.copy())
+                history.append(state.moved.copy())
     place = np.empty(first.size, dtype=np.intp)
     place[own] = np.arange(m)
     place = place[first]
     begin = np.asarray(starts, dtype=np.float64)
 
-    def positions(way: Array, begin: Array) -> Array:
-        return (begin + forms.to_input(way)).astype(density.dtype)
+    def positions(moved: Array, begin: Array) -> Array:
+        return (begin + forms.to_input(moved)).astype(density.dtype)
 
     paths = None
     if history is not None:
@@ -125,7 +125,7 @@ def climb(
             for at, row in zip(place, begin, strict=True)
         ]
     return Ascent(
-        ends=positions(state.way[place], begin),
+        ends=positions(state.moved[place], begin),
         total=_relative(state.log_density[place]),
         converged=state.converged[place],
         n_iter=int(state.n_iter.max(initial=0)),
@@ -145,9 +145,9 @@ def _relative(log_density: Array) -> Array:
 
 
 class _State(NamedTuple):
-    """How far some starts have come: the way from the start, and what is known there."""
+    """How far some starts have come: the difference from the start, and what is known there."""
 
-    way: Array
+    moved: Array
     log_density: Array
     converged: Array
     n_iter: Array
@@ -161,7 +161,7 @@ def _climb_directly(
     density: AnisotropicDensity, starts: Array, state: _State, max_iter: int, tol: float
 ) -> None:
     """Make one step or more from each start, with the points that reach it."""
-    wake = _milestones(density, density.forms.lift(starts + state.way))
+    wake = _milestones(density, density.forms.lift(starts + state.moved))
     budget = int(density.n_points // _BUDGET)
     directions = density.forms.directions
     _loops.climb_block(density.kernels, directions, starts, wake, max_iter, tol, budget, state)
@@ -215,11 +215,11 @@ def _step_by_products(
     tol: float,
 ) -> None:
     """Make one step from each start, by matrix products."""
-    total, pull, top, log_weights = _sums_by_products(density, starts + state.way)
+    total, pull, top, log_weights = _sums_by_products(density, starts + state.moved)
     step, arrived = np.empty(pull.shape), np.empty(pull.shape[0], dtype=bool)
     directions = density.forms.directions
     _loops.steps_block(directions, total, pull, top - log_weights, tol, step, arrived)
-    state.way[:] += step
+    state.moved[:] += step
     state.log_density[:] = log_weights + np.log(2.0)
     state.n_iter[:] += 1
     state.converged[:] = arrived
@@ -278,7 +278,7 @@ def evaluate(
     -------
     precision : ndarray of shape (m, d (d + 1) / 2) or (m, K + 1)
         As the forms of the density are: packed by rows of the lower triangle, in working
-        coordinates, or weights of the directions and of the ridge. Nought out of reach.
+        coordinates, or weights of the directions and of the ridge. Zero out of reach.
     log_density : ndarray of shape (m,)
         Minus infinity out of reach.
     """

@@ -44,8 +44,6 @@ class AnisotropicDensity:
     profile : Profile
     dtype : numpy dtype
         That of the points, and of the ends of climbs. All work is done in float64.
-    dimension : float
-        The d of h^(d+2).
     forms : Forms
         The points and their metrics in working coordinates.
     kernels : Kernels
@@ -59,7 +57,6 @@ class AnisotropicDensity:
 
     profile: Profile
     dtype: np.dtype[Any]
-    dimension: float
     forms: Forms
     kernels: Kernels
     span: Span | None
@@ -69,11 +66,6 @@ class AnisotropicDensity:
     def n_points(self) -> int:
         """Number of points."""
         return self.forms.points.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns in which the shift is made."""
-        return self.forms.points.shape[1]
 
     def inputs(self) -> dict[str, Any]:
         """Return what :func:`build_composed` was given."""
@@ -214,7 +206,7 @@ def build_composed(
         log_factor=exponent * (0.5 / d * forms.log_det - np.log(h)),
         speed=forms.speed,
     )
-    return AnisotropicDensity(profile, points.dtype, exponent, forms, kernels, span, given)
+    return AnisotropicDensity(profile, points.dtype, forms, kernels, span, given)
 
 
 def composed_bandwidth(

@@ -98,17 +98,19 @@ def label(density: AnisotropicDensity, ends: Array, modes: Modes, *, n_threads: 
 
     On the end points that made the modes this is the mode that took them in.
     """
-    seen, mode = (_see(density, where, n_threads) for where in (ends, modes.centers))
-    m = ends.shape[0]
-    labels = np.full(m, -1, dtype=np.int64)
-    nearest, closest = np.zeros(m, dtype=np.int64), np.full(m, np.inf)
-    every = np.arange(m)
-    for i, radius in enumerate(modes.radius.tolist()):
-        covered, squared = _covers(
-            density.forms, mode.lifted[i], mode.precision[i], radius, seen, every
-        )
-        covered |= (ends == modes.centers[i]).all(axis=1)
-        labels[covered & (labels < 0)] = i
+    forms = density.forms
+    seen, mode_seen = (_see(density, where, n_threads) for where in (ends, modes.centers))
+    about = list(zip(mode_seen.lifted, mode_seen.precision, modes.radius.tolist(), strict=True))
+    labels = np.full(ends.shape[0], -1, dtype=np.int64)
+    for i, mode in enumerate(about):
+        free = np.flatnonzero(labels < 0)
+        covered, _ = _covers(forms, *mode, seen, free)
+        labels[free[covered | (ends[free] == modes.centers[i]).all(axis=1)]] = i
+    free = np.flatnonzero(labels < 0)
+    closest = np.full(free.size, np.inf)
+    labels[free] = 0
+    for i, mode in enumerate(about if free.size else []):
+        _, squared = _covers(forms, *mode, seen, free)
         closer = squared < closest
-        nearest[closer], closest[closer] = i, squared[closer]
-    return np.where(labels < 0, nearest, labels)
+        labels[free[closer]], closest[closer] = i, squared[closer]
+    return labels

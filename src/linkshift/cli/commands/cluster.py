@@ -1,0 +1,340 @@
+"""`linkshift cluster`: read, link, scale, cluster, write, tell."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import linkshift
+from linkshift._core.text import counted
+from linkshift.cli import options as opt
+from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
+from linkshift.cli.writing import targets
+from linkshift.methods import METHODS, Choice, check_params
+from linkshift.methods.table import SPACES
+
+if TYPE_CHECKING:
+    from linkshift.cli.reading.problem import Problem, Source
+    from linkshift.cli.writing.results import Result
+
+AUTO = "auto"
+_METHOD_HELP = "; ".join(
+    [
+        "auto: picks one from what is given, and says which and why",
+        *(f"{method.name}: {method.help}" for method in METHODS.values()),
+    ]
+)
+_SCALED = {
+    "none": "none, columns are taken as they are",
+    "standard": "standard, each column has mean 0 and spread 1",
+    "minmax": "minmax, each column goes from 0 to 1",
+}
+_SHOWN_CLUSTERS = 12
+
+
+def cluster(
+    ctx: typer.Context,
+    data: opt.Data,
+    links: opt.LinksFile = None,
+    columns: opt.Columns = None,
+    id_column: opt.IdColumn = None,
+    labels_column: opt.LabelsColumn = None,
+    header: opt.Header = None,
+    scale: opt.Scale = "none",
+    method: Annotated[str, opt.word((AUTO, *METHODS), f"{_METHOD_HELP}.", metavar="NAME")] = AUTO,
+    bandwidth: Annotated[
+        str | None,
+        opt.value(
+            "NUMBER|links",
+            "How far the kernel sees: larger gives fewer clusters. links: the one that the links "
+            "support best. Default: from the data.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None, opt.word(opt.KERNELS, f"{', '.join(opt.KERNELS)}. Default: flat.", "NAME")
+    ] = None,
+    n_neighbors: Annotated[
+        int | None,
+        opt.value("K", "A bandwidth for each row: the distance to its K-th neighbour.", min=1),
+    ] = None,
+    space: Annotated[
+        str | None,
+        opt.word(
+            SPACES,
+            "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
+            "space, which suits many columns and up to some thousand rows. Default: input.",
+        ),
+    ] = None,
+    clusters: Annotated[
+        int | None, opt.value("K", "Number of clusters, for --method groups.", min=1)
+    ] = None,
+    view: Annotated[
+        list[str] | None,
+        opt.value(
+            "NAME=COLUMNS",
+            "A view for --method groups; one option for each. COLUMNS are names, ranges "
+            "first:last and patterns such as 'fou_*', with commas between; * alone is all that "
+            "no other view has. Each column is in one view. Default: the matrices of an npz file "
+            "that holds several.",
+        ),
+    ] = None,
+    max_iter: Annotated[
+        int | None,
+        opt.value(
+            "N",
+            "Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms, 20 for "
+            "groups.",
+            min=1,
+        ),
+    ] = None,
+    seed: Annotated[int, opt.seed] = 0,
+    threads: opt.Threads = None,
+    output: opt.LabelsOutput = None,
+    plot: Annotated[
+        Path | None,
+        opt.value(
+            "PNG",
+            "Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        opt.value("HTML", "Write a page with all there is to see; it needs no network."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        opt.value("NPZ", "Keep the model, for linkshift predict and linkshift explain."),
+    ] = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Cluster the rows of a table.
+
+    Labels go to stdout or to OUT; what was done is told on stderr.
+    """
+    console = Console(quiet)
+    params = _given(
+        bandwidth=bandwidth_option(bandwidth),
+        kernel=kernel,
+        n_neighbors=n_neighbors,
+        space=space,
+        n_clusters=clusters,
+        max_iter=max_iter,
+    )
+    check_params(method, params | _given(views=view or None))
+    targets.check_targets(
+        {
+            "--output": (output, targets.LABEL_SUFFIXES),
+            "--plot": (plot, targets.PICTURE_SUFFIXES),
+            "--report": (report, targets.PAGE_SUFFIXES),
+            "--save": (save, targets.MODEL_SUFFIXES),
+        },
+        [path for path in (data, links) if path is not None],
+    )
+    from linkshift.cli.reading.models import write_model
+    from linkshift.cli.reading.problem import Source, read_problem
+    from linkshift.cli.writing import results
+    from linkshift.cli.writing.tables import labels_text, write_labels
+
+    source = Source(data, links, columns, id_column, labels_column, header)
+    takes_views: bool | None = method != AUTO and METHODS[method].takes_views
+    if method == AUTO:  # else the data decide
+        takes_views = True if view or clusters is not None else None
+    problem = read_problem(source, console, views=tuple(view or ()), takes_views=takes_views)
+    _check_neighbours(n_neighbors, len(problem.X))
+    result = _cluster(source, problem, console, scale, method, params, seed, threads)
+    if output is not None:
+        write_labels(output, result.found.labels, problem.ids)
+    if save is not None:
+        write_model(save, result.found.model, results.about(result))
+    if plot is not None:
+        results.draw(plot, result)
+    if report is not None:
+        words = opt.cluster_command(ctx, always=("method", "seed"))
+        targets.write_text(report, results.page(result, words, threads, console))
+    _summarise(result, console)
+    console.finish(result.found.seconds, output, plot, report, save)
+    # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
+    if json:
+        targets.print_json(results.as_dict(result))
+    elif output is None:
+        targets.print_text(labels_text(result.found.labels, problem.ids))
+
+
+def _given(**params: Any) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def bandwidth_option(text: str | None) -> float | str | None:
+    """Read the value of --bandwidth."""
+    if text is None or text == "links":
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise InputError(f"--bandwidth takes a number or the word links, not {text!r}.") from None
+    if not 0 < number < float("inf"):
+        raise InputError(
+            f"--bandwidth must be more than 0 and finite, and it is {number:g}. "
+            "Leave it out to take it from the data."
+        )
+    return number
+
+
+def _check_neighbours(n_neighbors: int | None, n_rows: int) -> None:
+    """Refuse more neighbours than there are rows for, where the library takes those there are."""
+    if n_neighbors is not None and n_neighbors >= n_rows:
+        raise InputError(
+            f"--n-neighbors is {n_neighbors}, but each row has only "
+            f"{counted(n_rows - 1, 'other')}; take fewer."
+        )
+
+
+# --- the work -----------------------------------------------------------------------------------
+
+
+def _cluster(
+    source: Source,
+    problem: Problem,
+    console: Console,
+    scale: str,
+    method: Any,
+    params: dict[str, Any],
+    seed: int,
+    threads: int | None,
+) -> Result:
+    from linkshift.cli.reading.problem import count_conflicts
+    from linkshift.cli.reading.scaling import Scaling
+    from linkshift.cli.writing.results import Result
+    from linkshift.cli.writing.tables import cluster_sizes
+    from linkshift.links import ConflictError
+
+    scaling = Scaling.of(problem.X, scale)
+    chosen, n_conflicts = METHODS.get(method), 0
+
+    def on_choice(choice: Choice) -> None:
+        nonlocal chosen, n_conflicts
+        chosen = METHODS[choice.method]
+        if method == AUTO:
+            console.say(f"Method: {choice.method}, {choice.why}.")
+        if chosen.conflicts == "weighed":  # others refuse contradictions themselves
+            n_conflicts = count_conflicts(source, problem, console)
+        console.say(_scale_note(scale, problem, choice.method))
+        if _never_ran():
+            console.say("Compiling first, which takes half a minute and only happens once ...")
+
+    with console.warnings(), console.progress("Clustering") as progress, passed_on():
+        try:
+            found = linkshift.cluster(
+                problem.tables(scaling.apply(problem.X)),
+                problem.file_links,
+                partial_labels=problem.labels,
+                method=method,
+                random_state=seed,
+                n_jobs=threads,
+                progress=progress,
+                on_choice=on_choice,
+                **params,
+            )
+        except ConflictError as error:
+            softened = chosen is not None and chosen.conflicts == "softened"
+            raise InputError(_contradiction(source, problem, softened)) from error
+    console.say(found.done)
+    sizes = cluster_sizes(found.labels)
+    return Result(source, problem, scaling, found, n_conflicts, seed, params, *sizes)
+
+
+def _never_ran() -> bool:
+    """Whether numba has compiled nothing yet for this installation, as far as can be seen."""
+    package = Path(linkshift.__file__).parent
+    elsewhere = "NUMBA_CACHE_DIR" in os.environ
+    return not elsewhere and next(package.rglob("*.nbi"), None) is None
+
+
+def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
+    """Tell the first contradiction in the user's own names, and what to do."""
+    from linkshift.cli.reading.links import named_conflict
+    from linkshift.links import ClosedLinks
+
+    assert problem.links is not None
+    # Some methods refuse certain links only.
+    conflicts = (
+        ClosedLinks(problem.links, len(problem.X)).certain.conflicts() or problem.links.conflicts()
+    )
+    first = named_conflict(conflicts[0], problem.ids)
+    softer = ", give them confidences below 1" if softened else ""
+    file = source.links
+    which = "labels" if file is None else "links"
+    check = "" if file is None else f" (linkshift links check {shlex.quote(str(file))} shows all)"
+    return (
+        f"the {which} contradict each other in {counted(len(conflicts), 'place')}, first: {first}. "
+        f"Correct them{check}{softer}, or use --method mean-shift, which copes with contradictions."
+    )
+
+
+def _scale_note(scale: str, problem: Problem, method: str) -> str:
+    """Say how columns are scaled, and when they are not but should be."""
+    from linkshift.cli.reading.columns import spread_note
+
+    if METHODS[method].scales:
+        # It does so by itself, whatever the units were before.
+        return "Scale: each column goes from 0 to 1, which constrained mean shift does by itself."
+    if scale != "none":
+        unit = "; the bandwidth is in that unit" if "bandwidth" in METHODS[method].uses else ""
+        return f"Scale: {_SCALED[scale]}{unit}."
+    # Units of different views do not matter to each other.
+    parts = [problem.names] if problem.views is None else problem.views.values()
+    notes = (spread_note(problem.part(problem.X, columns), columns) for columns in parts)
+    return f"Scale: {_SCALED[scale]}.{next(filter(None, notes), '')}"
+
+
+# --- what is told -------------------------------------------------------------------------------
+
+
+def _summarise(result: Result, console: Console) -> None:
+    """Tell on stderr what came out."""
+    found = result.found
+    noise = f"; noise {result.n_noise:,}" if result.n_noise else ""
+    console.say(f"{shown_sizes(result.sizes, 'cluster')}{noise}.{_advice(result)}")
+    if result.problem.views is not None:
+        _tell_views(result, console)
+    if result.problem.links is not None:
+        links, advice = found.link_report, ""
+        weighed = METHODS[found.method].conflicts == "weighed" and not result.n_conflicts
+        if weighed and links.cannot_kept < links.n_cannot:
+            advice = " It weighs links against neighbours; --method cms keeps all that are certain."
+        console.say(
+            f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
+            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot.{advice}"
+        )
+
+
+def _tell_views(result: Result, console: Console) -> None:
+    """Print the view that matters most to each cluster."""
+    names, importances = result.view_names or (), result.found.model.view_importances_
+    top = importances.argmax(axis=1)
+    rows = [
+        (str(c), f"{result.sizes[c]:,}", names[v], f"{importances[c, v]:.2f}")
+        for c, v in enumerate(top)
+    ]
+    console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])
+    if len(rows) > _SHOWN_CLUSTERS:
+        console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
+
+
+def _advice(result: Result) -> str:
+    """Say what to turn when the result is of no use."""
+    taken, by_neighbours = METHODS[result.found.method].uses, "n_neighbors" in result.params
+    knob = "--bandwidth" if "bandwidth" in taken and not by_neighbours else "--n-neighbors"
+    sizes = result.sizes
+    if not taken & {"bandwidth", "n_neighbors"}:
+        return ""
+    if len(sizes) == 1 and sizes[0] > 1:
+        return f" For more clusters, take a smaller {knob}."
+    if len(sizes) > 2 and len(sizes) > sum(sizes) / 2:
+        return f" For fewer clusters, take a larger {knob}."
+    return ""

@@ -1,0 +1,96 @@
+"""`linkshift explain`: load a saved model, explain a row, draw, tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkshift.cli import options as opt
+from linkshift.cli.talking import Console, InputError
+from linkshift.cli.writing import targets
+from linkshift.methods import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from linkshift.cli.reading.models import SavedModel
+
+
+def explain(
+    model: opt.Model,
+    row: Annotated[
+        str,
+        typer.Argument(metavar="ROW", help="Number of a row, from 0; its id where rows have ids."),
+    ],
+    counterfactuals: Annotated[
+        int,
+        opt.value(
+            "N",
+            "Leave out up to so many links, one at a time, and say where the row would go.",
+            min=0,
+        ),
+    ] = 5,
+    threads: opt.Threads = None,
+    plot: Annotated[
+        Path | None, opt.value("PNG", "Draw its path and its links: .png, .svg or .pdf.")
+    ] = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Say why a row is in its cluster: its path, its mode, its links, and what if.
+
+    The row is one of those that the model was made from. The answer goes to stdout.
+    """
+    targets.check_targets({"--plot": (plot, targets.PICTURE_SUFFIXES)}, [model])
+    from linkshift.cli.reading.models import read_model, set_threads
+    from linkshift.cli.writing.figures import write_figure
+
+    console = Console(quiet)
+    saved = read_model(model)
+    method = saved.about["method"]
+    if not hasattr(saved.model, "explain"):
+        raise InputError(
+            f"{model} was made by --method {method}, in which nothing moves: there is no path to "
+            "tell of. Its view importances say what each cluster goes by: "
+            "linkshift cluster --method groups --json."
+        )
+    index = saved.row(row)
+    set_threads(saved.model, threads)
+    with console.warnings(), console.progress("Leaving out links") as progress:
+        explanation = saved.model.explain(
+            index, max_counterfactuals=counterfactuals, ids=saved.ids, progress=progress
+        )
+    explanation = _moved(explanation, saved.scaling.undo)  # to the units of the data
+    if plot is not None:
+        write_figure(plot, _draw(saved, explanation))
+        console.finish(None, plot)
+    if json:
+        about = {"model": str(model), "method": method, "versions": targets.versions()}
+        targets.print_json({**about, **explanation.to_dict()})
+    else:
+        targets.print_text(f"{explanation}\n")
+
+
+def _draw(saved: SavedModel, explanation: Any) -> Any:
+    """Draw it among the rows that the model was made from, in the units of the data."""
+    from linkshift import plot
+    from linkshift.cli.reading.scaling import Scaling
+
+    X, labels = saved.training, saved.model.labels_
+    if X.shape[1] > 2:
+        # As the method saw them: in their own units, one column may be all there is to see.
+        by_itself = METHODS[saved.about["method"]].scales
+        scaling = Scaling.of(X, "minmax") if by_itself else saved.scaling
+        X, explanation = scaling.apply(X), _moved(explanation, scaling.apply)
+    return plot.explanation(explanation, X, labels=labels).figure
+
+
+def _moved(explanation: Any, move: Callable[[Any], Any]) -> Any:
+    """Move what lies in the space of the columns."""
+    if explanation.space != "input" or explanation.path is None:
+        return explanation
+    mode = None if explanation.mode is None else move(explanation.mode)
+    return replace(explanation, path=move(explanation.path), mode=mode)

@@ -1,0 +1,81 @@
+"""`linkshift links`: look after files of links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkshift.cli.talking import InputError
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    add_completion=False,
+    help="Look after files of must- and cannot-links.",
+)
+
+
+@app.callback()
+def _links() -> None:
+    """Keep `check` a command of its own: typer would merge a single one with its group."""
+
+
+@app.command()
+def check(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Links: .csv (a,b,kind[,confidence]) or .json.")
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DATA", help="The table they are for: are all its rows there?"),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of DATA that names the rows.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line of DATA holds names."),
+    ] = None,
+    n_samples: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="The number of rows, in place of DATA.")
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object with all that was found.")
+    ] = False,
+) -> None:
+    """Find contradictions, with the chains that make them and the fewest links to remove.
+
+    Also told: links that others imply, links given twice, groups of must-linked rows,
+    confidences, and with DATA the rows that no link names.
+
+    Exit code: 0 without conflicts, 1 with conflicts, 2 when a file cannot be used.
+    """
+    if data is not None and n_samples is not None:
+        raise InputError("--data and --n-samples both say how many rows there are; give one.")
+    if data is None:
+        for option, value in (("--id-column", id_column), ("--header/--no-header", header)):
+            if value is not None:
+                raise InputError(f"{option} is about the table; give --data too.")
+    from linkshift.cli.reading.columns import sample_ids
+    from linkshift.cli.reading.links import read_link_file, require_rows
+    from linkshift.cli.reading.tables import read_table
+    from linkshift.cli.writing.link_report import Diagnosis, as_dict, as_text
+
+    ids = None
+    if data is not None:
+        table = read_table(data, header=header, id_column=id_column)
+        n_samples = table.n_rows
+        ids = None if id_column is None else sample_ids(table, id_column)
+    found = Diagnosis(read_link_file(file, n_rows=n_samples, ids=ids), ids, n_samples)
+    if n_samples is not None:
+        require_rows(found.links, file)
+    if json:
+        from json import dumps
+
+        typer.echo(dumps(as_dict(found, with_rows=data is not None), default=str))
+    else:
+        typer.echo(as_text(found))
+    if found.conflicts:
+        raise typer.Exit(1)

@@ -1,0 +1,80 @@
+"""`linkshift predict`: load a saved model, read new rows, predict, write, tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from linkshift.cli import options as opt
+from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
+from linkshift.cli.writing import targets
+
+
+def predict(
+    model: opt.Model,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Table with the model's columns: .csv, .tsv, .parquet, .npz, .npy."
+        ),
+    ],
+    id_column: Annotated[
+        str | None,
+        opt.value("NAME", "Column that names the rows. Default: as for the model, if there."),
+    ] = None,
+    header: opt.Header = None,
+    threads: opt.Threads = None,
+    output: opt.LabelsOutput = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Give the clusters of new rows by a model that was saved.
+
+    Labels go to stdout or to OUT. Rows that the model was made from get the labels that they had.
+    """
+    targets.check_targets({"--output": (output, targets.LABEL_SUFFIXES)}, [model, data])
+    from linkshift.cli.reading.columns import sample_ids
+    from linkshift.cli.reading.models import plain_ids, read_model, set_threads
+    from linkshift.cli.reading.tables import read_table
+    from linkshift.cli.writing.tables import cluster_sizes, labels_text, write_labels
+
+    console = Console(quiet)
+    saved = read_model(model)
+    method = saved.about["method"]
+    console.say(f"{model}: {method}, made from {saved.about['data']}.")
+    if id_column in saved.about["columns"]:
+        raise InputError(
+            f"--id-column: {model} takes {id_column!r} as numbers to go by, not as names of rows. "
+            "Choose another column, or leave --id-column out."
+        )
+    asked = id_column is not None
+    id_column = id_column if asked else saved.about["id_column"]
+    table = read_table(data, header=header, id_column=id_column)
+    if not asked and id_column not in table.names:
+        id_column = None
+    ids = None if id_column is None else sample_ids(table, id_column)
+    rows = saved.features(table, id_column, console)
+    set_threads(saved.model, threads)
+    with console.warnings(), passed_on():
+        labels = saved.model.predict(rows)
+    if output is not None:
+        write_labels(output, labels, ids)
+    sizes, noise = cluster_sizes(labels)
+    console.say(
+        shown_sizes(sizes, "cluster")
+        + (f"; noise {noise:,}" if noise else "")
+        + (f". Written: {output}." if output else ".")
+    )
+    if json:
+        report = {
+            "model": str(model),
+            "method": method,
+            "n_samples": len(labels),
+            "versions": targets.versions(),
+            "labels": labels.tolist(),
+        }
+        targets.print_json(report if ids is None else {**report, "ids": plain_ids(ids)})
+    elif output is None:
+        targets.print_text(labels_text(labels, ids))

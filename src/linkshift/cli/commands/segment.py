@@ -1,0 +1,186 @@
+"""`linkshift segment`: read a picture, segment, write, tell."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkshift._core.text import counted
+from linkshift.cli import options as opt
+from linkshift.cli.talking import Console, InputError, passed_on, require, shown_sizes
+from linkshift.cli.writing import targets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+METHODS = ("mean-shift", "kmeans")
+
+
+def segment(
+    image: Annotated[
+        Path,
+        typer.Argument(metavar="IMAGE", help="Picture: .png, .jpg, .tif, .bmp, .webp or .npy."),
+    ],
+    output: Annotated[
+        Path | None,
+        opt.value(
+            "OUT",
+            "Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
+            "--output",
+            "-o",
+        ),
+    ] = None,
+    overlay: Annotated[
+        Path | None, opt.value("PNG", "Draw the borders of segments over the image: .png.")
+    ] = None,
+    scribbles: Annotated[
+        Path | None,
+        opt.value(
+            "FILE",
+            "Strokes, a picture of the same size. Grey (or .npy): the number of a stroke, 0 is "
+            "unmarked. Colour: every colour is a stroke, black and transparent are unmarked. "
+            "Pixels of one stroke will be together, of different ones apart.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        opt.word(
+            METHODS,
+            "mean-shift: finds the number of segments; kmeans: clusters of colour and place.",
+        ),
+    ] = "mean-shift",
+    spatial_bandwidth: Annotated[
+        float | None, opt.value("PIXELS", "How far mean shift sees in place.")
+    ] = None,
+    range_bandwidth: Annotated[
+        float | None, opt.value("NUMBER", "And in colour, in units of Lab.")
+    ] = None,
+    merge_bandwidth: Annotated[
+        float | None,
+        opt.value(
+            "NUMBER",
+            "Neighbouring regions of mean shift merge up to this distance of their mean colours: "
+            "larger gives fewer segments.",
+        ),
+    ] = None,
+    segments: Annotated[
+        int | None, opt.value("K", "Clusters of kmeans. Default: from the image.", min=1)
+    ] = None,
+    min_size: Annotated[
+        int | None,
+        opt.value(
+            "PIXELS",
+            "Smaller segments join a neighbour. Default: a three-hundredth of the image.",
+            min=1,
+        ),
+    ] = None,
+    threads: opt.Threads = None,
+    seed: Annotated[
+        int | None, opt.value("N", "Of the random starts of kmeans. Default: 0.", min=0)
+    ] = None,
+    json: opt.Json = False,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Divide a picture into segments.
+
+    Labels go to OUT; what was done is told on stderr.
+    """
+    if output is None and overlay is None and not json:
+        raise InputError(
+            "nothing would be written. Give -o labels.png, --overlay borders.png or --json."
+        )
+    targets.check_targets(
+        {
+            "--output": (output, targets.PIXEL_LABEL_SUFFIXES),
+            "--overlay": (overlay, targets.OVERLAY_SUFFIXES),
+        },
+        [path for path in (image, scribbles) if path is not None],
+    )
+    by_kmeans = {"--segments": segments, "--seed": seed}
+    by_shift = {
+        "--spatial-bandwidth": spatial_bandwidth,
+        "--range-bandwidth": range_bandwidth,
+        "--merge-bandwidth": merge_bandwidth,
+    }
+    kmeans = method == "kmeans"
+    for option, value in (by_shift if kmeans else by_kmeans).items():
+        if value is not None:
+            raise InputError(
+                f"{option} is for --method {'mean-shift' if kmeans else 'kmeans'}; "
+                f"--method {method} has no use for it."
+            )
+    require("segment", "image", "skimage", "imageio")
+    import numpy as np
+
+    from linkshift.cli.reading import pictures
+    from linkshift.cli.writing import figures
+    from linkshift.image import segment as divide
+
+    console = Console(quiet)
+    pixels = pictures.read_image(image)
+    strokes = None if scribbles is None else pictures.read_strokes(scribbles, pixels.shape[:2])
+    h, w = pixels.shape[:2]
+    kind = "grey" if pixels.ndim == 2 else "colour"
+    console.say(f"{image}: {w:,} x {h:,} pixels, {kind}, {pixels.dtype}.")
+    n_strokes = None if strokes is None else _count_strokes(strokes, scribbles, console)
+    start = time.perf_counter()
+    with console.warnings(), console.progress("Segmenting") as progress, passed_on(f"{image}: "):
+        try:
+            labels = divide(
+                pixels,
+                "kmeans" if kmeans else "mean_shift",
+                spatial_bandwidth=spatial_bandwidth,
+                range_bandwidth=range_bandwidth,
+                merge_bandwidth=merge_bandwidth,
+                n_segments=segments,
+                min_size=min_size,
+                scribbles=strokes,
+                n_jobs=threads,
+                random_state=0 if kmeans and seed is None else seed,
+                progress=progress,
+            )
+        except MemoryError:
+            raise InputError(
+                f"{image} is too large for the memory there is; scale it down."
+            ) from None
+    seconds = time.perf_counter() - start
+    sizes = np.bincount(labels.ravel()).tolist()
+    if output is not None:  # first: it may be refused, and then nothing is written
+        figures.write_label_image(output, labels)
+    if overlay is not None:
+        figures.write_overlay(overlay, pixels, labels)
+    if json:
+        targets.print_json(
+            {
+                "image": str(image),
+                "height": h,
+                "width": w,
+                "method": method,
+                "n_segments": len(sizes),
+                "sizes": sizes,
+                "n_strokes": n_strokes,
+                "output": None if output is None else str(output),
+                "overlay": None if overlay is None else str(overlay),
+                "seconds": round(seconds, 6),
+                "versions": targets.versions("scikit-image"),
+            }
+        )
+    console.say(f"{shown_sizes(sizes, 'segment')}.")
+    bits = f"{output} ({8 if len(sizes) <= 256 else 16} bits)"
+    is_png = output is not None and output.suffix.lower() == ".png"
+    console.finish(seconds, bits if is_png else output, overlay)
+
+
+def _count_strokes(strokes: NDArray[Any], scribbles: Path | None, console: Console) -> int:
+    marked = strokes[strokes > 0]
+    n_strokes = len(set(marked.tolist()))
+    console.say(f"{scribbles}: {counted(n_strokes, 'stroke')} on {counted(marked.size, 'pixel')}.")
+    if marked.size > strokes.size / 2:
+        console.warn(
+            f"more than half of {scribbles} is marked. Unmarked is 0, black or "
+            "transparent; another background counts as a stroke."
+        )
+    return n_strokes

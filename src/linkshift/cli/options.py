@@ -1,0 +1,111 @@
+"""Options that several commands have: one name, one help text for each; and ways to write one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from linkshift.cli.talking import one_of
+
+# As in linkshift.profiles, which would take too long to import for --help; a test compares them.
+KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
+SCALES = ("none", "standard", "minmax")
+
+
+def value(metavar: str, help: str, *names: str, **limits: Any) -> Any:
+    """Make an option that takes a value."""
+    return typer.Option(*names, metavar=metavar, help=help, **limits)
+
+
+def word(choices: Collection[str], help: str, metavar: str | None = None) -> Any:
+    """Make an option that takes one of some words."""
+    return value(metavar or "|".join(choices), help, callback=one_of(choices))
+
+
+# --- what is read -------------------------------------------------------------------------------
+
+Data = Annotated[
+    Path,
+    typer.Argument(metavar="DATA", help="Table to cluster: .csv, .tsv, .parquet, .npz or .npy."),
+]
+LinksFile = Annotated[
+    Path | None,
+    value(
+        "FILE",
+        "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
+        "(kind: must or cannot; rows count from 0), or .json.",
+        "--links",
+    ),
+]
+Columns = Annotated[
+    str | None, value("A,B,C", "Columns to cluster. Default: all that are numeric.")
+]
+IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
+LabelsColumn = Annotated[
+    str | None, value("NAME", "Column of known labels (empty or -1: unknown), used as links.")
+]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")
+]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model from linkshift cluster --save: .npz.")
+]
+
+# --- how it is worked on ------------------------------------------------------------------------
+
+Scale = Annotated[str, word(SCALES, "standard: mean 0, spread 1; minmax: from 0 to 1.")]
+Threads = Annotated[int | None, value("N", "Default: all cores.", min=1)]
+seed = value("N", "Of what is drawn at random. Default: 0.", min=0, max=2**32 - 1)
+
+# --- what is written ----------------------------------------------------------------------------
+
+LabelsOutput = Annotated[
+    Path | None,
+    value(
+        "OUT",
+        "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
+        "--output",
+        "-o",
+    ),
+]
+TableOutput = Annotated[
+    Path | None,
+    value(
+        "OUT",
+        "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
+        "--output",
+        "-o",
+    ),
+]
+
+# --- what is said -------------------------------------------------------------------------------
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")]
+
+_NO_MATTER = ("threads", "json", "quiet")  # to what comes out
+
+
+def cluster_command(
+    ctx: typer.Context, *, leave_out: Collection[str] = (), always: Collection[str] = ()
+) -> list[str]:
+    """Give the words of a `linkshift cluster` with the options of the command at hand.
+
+    Options that were left at their defaults are not among them, but for those in ``always``.
+    """
+    words = ["linkshift", "cluster"]
+    for option in ctx.command.params:
+        name, given = str(option.name), ctx.params[str(option.name)]
+        if name == "data":  # ./-a.csv as well has become -a.csv, which looks like an option
+            words.append(f"./{given}" if str(given).startswith("-") else str(given))
+        elif name in (*leave_out, *_NO_MATTER) or given is None:
+            continue
+        elif isinstance(given, bool):
+            words.append((option.opts if given else option.secondary_opts)[0])
+        elif given != option.default or name in always:
+            values = given if isinstance(given, list | tuple) else [given]
+            words += [text for item in values for text in (option.opts[0], str(item))]
+    return words

@@ -1,0 +1,1 @@
+"""What the commands read: tables, links, models, pictures; every refusal says what to do."""

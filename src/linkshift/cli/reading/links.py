@@ -1,0 +1,197 @@
+"""Links from files and label columns, checked against the data they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from linkshift._core.text import counted, short
+from linkshift.cli.reading.tables import check_readable
+from linkshift.cli.talking import Console, InputError
+from linkshift.links import Conflict, Links, PairError, RowRangeError, _files
+from linkshift.links._parse import KINDS, UnknownIdError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A link that a file gives again."""
+
+    kind: str
+    pair: tuple[Hashable, Hashable]
+    place: str
+    first: str
+
+
+@dataclass(frozen=True, eq=False)
+class LinkFile:
+    """Links, and where in their file they stand."""
+
+    path: Path
+    links: Links
+    places: dict[str, list[str]]  # by kind, in the order of the links
+    repeats: list[Repeat]
+
+
+_Read = tuple[Links, dict[str, Any], dict[str, list[int]] | None]
+
+
+def read_link_file(
+    path: Path, *, n_rows: int | None = None, ids: Sequence[Hashable] | None = None
+) -> LinkFile:
+    """Read links, and check them against the data where its size or ids are known.
+
+    Ids are found by their text. Without ids, links keyed by id are given as they are. A pair that
+    is given twice counts once, and is among the ``repeats``.
+    """
+    links, pairs, lines = _checked(path, n_rows, ids)
+    places: dict[str, list[str]] = {}
+    repeats: list[Repeat] = []
+    for kind in KINDS:
+        where = [f"{kind} {i}" for i in range(len(pairs[kind]))]
+        if lines is not None:
+            where = [f"line {line}" for line in lines[kind]]
+        repeats += [
+            Repeat(kind, tuple(pairs[kind][i]), where[i], where[first])
+            for i, first in _repeated(pairs[kind]).items()
+        ]
+        places[kind] = _first_ones(pairs[kind], where)
+    return LinkFile(path, links, places, repeats)
+
+
+def _repeated(pairs: Sequence[Sequence[Hashable]]) -> dict[int, int]:
+    """Positions of pairs that were there before, and where."""
+    seen: dict[frozenset[Hashable], int] = {}
+    found = ((i, seen.setdefault(frozenset(pair), i)) for i, pair in enumerate(pairs))
+    return {i: first for i, first in found if i != first}
+
+
+def _first_ones(pairs: Sequence[Sequence[Hashable]], items: list[T]) -> list[T]:
+    """Leave out the items of pairs that were there before."""
+    again = _repeated(pairs)
+    return [item for i, item in enumerate(items) if i not in again] if again else items
+
+
+def _checked(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) -> _Read:
+    """Give the links, the pairs as the file has them, and in CSV their lines."""
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise InputError(
+            f"links are read from .csv or .json files, and {path} is neither. Write a .csv file "
+            "with the columns a,b,kind."
+        )
+    check_readable(path)
+    try:
+        if path.suffix.lower() == ".csv":
+            links, pairs, lines = _from_csv(path, n_rows, ids)
+        else:
+            links, pairs, lines = _from_json(path, ids)
+        if n_rows is not None and not links.keyed_by_id:
+            links = links.check(n_rows)
+    except (ValueError, TypeError) as error:
+        text = error.problem if isinstance(error, PairError) else str(error)
+        where = "" if str(path) in text else f"{path}: "
+        raise InputError(f"{where}{text}.{_remedy(error, ids)}") from error
+    return links, pairs, lines
+
+
+def _remedy(error: Exception, ids: Sequence[Hashable] | None) -> str:
+    if isinstance(error, RowRangeError):
+        named = "" if ids is not None else ", or, if these are ids, name their column: --id-column"
+        return f" Rows count from 0; correct the pair{named}."
+    if isinstance(error, UnknownIdError) and ids is not None:
+        return " Correct the pair, or choose another --id-column (none, if the links count rows)."
+    return ""
+
+
+def _from_csv(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) -> _Read:
+    content = _files.read_csv(path, ids)
+    try:
+        links = Links(**content.arguments, duplicates="drop")
+    except PairError as error:
+        raise _files.at_line(error, path, content) from error
+    try:
+        if content.ids is not None:
+            links = links.resolve(content.ids)
+        elif n_rows is not None and not links.keyed_by_id:
+            links = links.check(n_rows)._make(links._pairs, n_rows)
+    except PairError as error:
+        kept: dict[str, Any] = {
+            kind: _first_ones(content.arguments[kind], content.lines[kind]) for kind in KINDS
+        }
+        raise _files.at_line(error, path, content._replace(lines=kept)) from error
+    return links, content.arguments, content.lines
+
+
+def _from_json(path: Path, ids: Sequence[Hashable] | None) -> _Read:
+    links = Links.read_json(path, duplicates="drop")
+    if ids is not None and links.keyed_by_id:
+        links = _by_text(links, ids)
+    data = _files.load_json(path)[1]
+    return links, {kind: data[kind] or [] for kind in KINDS}, None
+
+
+def _by_text(links: Links, ids: Sequence[Hashable]) -> Links:
+    """Resolve ids by their text, as CSV files do: 7 in JSON is 7 in a table read as text."""
+
+    def texts(pairs: Sequence[Sequence[Hashable]]) -> list[tuple[str, ...]]:
+        return [tuple(str(end) for end in pair) for pair in pairs]
+
+    return Links(
+        texts(links.must_ids),
+        texts(links.cannot_ids),
+        must_confidence=links.must_confidence,
+        cannot_confidence=links.cannot_confidence,
+        ids=[str(name) for name in ids],
+    )
+
+
+def require_rows(links: Links, path: Path) -> None:
+    """Refuse links that still wait for ids."""
+    if not links.keyed_by_id:
+        return
+    where, first = str(path), (*links.must_ids, *links.cannot_ids)[0][0]
+    if path.suffix.lower() == ".csv":
+        line, first = _files.first_name(_files.read_records(path)) or (1, first)
+        where = f"{path}, line {line}"
+    raise InputError(
+        f"{where}: the file links samples by id, such as {short(first)}. "
+        "Say which column of the data holds the ids: --id-column NAME."
+    )
+
+
+def links_of_labels(labels: list[Any], column: str) -> Links:
+    """Say with links what a label column says."""
+    try:
+        return Links.from_labels(labels)
+    except ValueError as error:
+        raise InputError(f"--labels-column {column}: {error}.") from error
+
+
+# --- conflicts ----------------------------------------------------------------------------------
+
+
+def with_ids(ends: Iterable[Any], ids: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
+    """Give rows in the user's ids."""
+    return tuple(ends if ids is None else (ids[end] for end in ends))
+
+
+def named_conflict(conflict: Conflict, ids: Sequence[Hashable] | None) -> Conflict:
+    """Give a conflict in the user's ids."""
+    return Conflict(with_ids(conflict.cannot, ids), with_ids(conflict.chain, ids))
+
+
+def warn_of_conflicts(
+    console: Console, links: Links, ids: Sequence[Hashable] | None, remedy: str
+) -> int:
+    """Warn when links contradict each other, with the first case; give the number of cases."""
+    conflicts = links.conflicts()
+    if conflicts:
+        console.warn(
+            f"the links contradict each other in {counted(len(conflicts), 'place')}, "
+            f"first: {named_conflict(conflicts[0], ids)}. "
+            f"Going on: links are weighed, not obeyed, and some will be broken. {remedy}"
+        )
+    return len(conflicts)

@@ -1,0 +1,147 @@
+"""Model files of the command: a fitted model, and which columns in which units it was made from."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from linkshift._core.text import counted, listed
+from linkshift.cli.reading.columns import features
+from linkshift.cli.reading.scaling import Scaling
+from linkshift.cli.reading.tables import SUFFIXES, Table, check_readable
+from linkshift.cli.talking import Console, InputError, hint, passed_on
+
+# What is read of all that `linkshift cluster --save` tells of a model.
+_WRITTEN = {
+    *("data", "method", "columns", "views", "id_column", "ids"),
+    *("scale", "dtype", "shift", "spread"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A model, and what is known of its data."""
+
+    path: Path
+    model: Any
+    about: dict[str, Any]
+
+    @property
+    def scaling(self) -> Scaling:
+        """How its columns were scaled."""
+        return Scaling.from_about(self.about)
+
+    @property
+    def ids(self) -> list[Any] | None:
+        """Names of the rows that it was made from."""
+        ids: list[Any] | None = self.about["ids"]
+        return ids
+
+    @property
+    def training(self) -> NDArray[Any]:
+        """The rows that it was made from, in the units of the data."""
+        return self.scaling.undo(self.model._fit_X)
+
+    def row(self, text: str) -> int:
+        """Find a row that the user names, by id if there are ids, else by number."""
+        n = len(self.model.labels_)
+        if self.ids is not None:
+            names = [str(name) for name in self.ids]
+            if text in names:
+                return names.index(text)
+            raise InputError(
+                f"{self.path}: no row has the id {text!r}.{hint(text, names)} Ids are those of "
+                f"column {self.about['id_column']!r}, such as {names[0]!r}."
+            )
+        if not re.fullmatch(r"-?[0-9]+", text):
+            raise InputError(
+                f"ROW is the number of a row, from 0 to {n - 1}, not {text!r}. For names, cluster "
+                "with --id-column."
+            )
+        row = int(text)
+        if not 0 <= row < n:
+            raise InputError(
+                f"{self.path} was made from {counted(n, 'row')}: ROW goes from 0 to {n - 1}, and "
+                f"it is {row}."
+            )
+        return row
+
+    def features(self, table: Table, id_column: str | None, console: Console) -> Any:
+        """Take the columns of the model from a table, scaled as they were."""
+        names = tuple(self.about["columns"])
+        missing = [name for name in names if name not in table.names]
+        if missing:
+            raise InputError(
+                f"{table.path} lacks {counted(len(missing), 'column')} of {self.path}: "
+                f"{listed(missing)}. Its columns: {listed(table.names, 20)}."
+            )
+        found = features(table, console, columns=names, reserved=[id_column] if id_column else [])
+        X = self.scaling.apply(found.X.astype(self.scaling.shift.dtype, copy=False))
+        if self.about["views"] is None:
+            return X
+        position = {name: i for i, name in enumerate(names)}
+        return {
+            view: X[:, [position[column] for column in columns]]
+            for view, columns in self.about["views"].items()
+        }
+
+
+def write_model(path: Path, model: Any, about: dict[str, Any]) -> None:
+    """Save a model, but for its progress bar."""
+    from linkshift import model_files
+
+    for part in _parts(model):
+        if "progress" in part.get_params(deep=False):
+            part.set_params(progress=None)
+    try:
+        model_files.save(model, path, about=about)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def read_model(path: Path) -> SavedModel:
+    """Load a model that `linkshift cluster --save` wrote."""
+    from linkshift import model_files
+
+    check_readable(path)
+    if path.suffix.lower() in SUFFIXES and path.suffix.lower() != ".npz":
+        raise InputError(
+            f"{path} is a table and no model. MODEL comes first: the .npz file of linkshift "
+            "cluster --save."
+        )
+    with passed_on():
+        model, about = model_files.load(path), model_files.about(path)
+    if not about.keys() >= _WRITTEN:
+        raise InputError(
+            f"{path} holds a model, but not which columns it was made from: it was saved from "
+            "Python. Load it there, with linkshift.model_files.load."
+        )
+    return SavedModel(path, model, about)
+
+
+def plain_ids(ids: Iterable[Any]) -> list[Any]:
+    """Give ids as JSON can hold them."""
+    return [name if isinstance(name, str | int) or _is_finite(name) else str(name) for name in ids]
+
+
+def _is_finite(name: Any) -> bool:
+    return isinstance(name, float) and math.isfinite(name)
+
+
+def set_threads(model: Any, threads: int | None) -> None:
+    """Let a loaded model use as many threads as asked for."""
+    for part in _parts(model):
+        if "n_jobs" in part.get_params(deep=False):
+            part.set_params(n_jobs=threads)
+
+
+def _parts(model: Any) -> list[Any]:
+    """Give a model and the estimators within."""
+    inner = (getattr(model, name, None) for name in ("estimator", "estimator_"))
+    return [model, *(part for part in inner if part is not None)]

@@ -1,0 +1,172 @@
+"""From files to what there is to cluster: numbers, ids, links, views."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from linkshift._core.text import counted, listed
+from linkshift.cli.reading import columns
+from linkshift.cli.reading.links import (
+    links_of_labels,
+    read_link_file,
+    require_rows,
+    warn_of_conflicts,
+)
+from linkshift.cli.reading.tables import read_table
+from linkshift.cli.reading.views import Views, find_views
+from linkshift.cli.talking import Console, InputError
+from linkshift.estimators._base import closed_links
+from linkshift.links import Links
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the data and what is known of it are."""
+
+    data: Path
+    links: Path | None = None
+    columns: str | None = None
+    id_column: str | None = None
+    labels_column: str | None = None
+    header: bool | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """Files that are read, and must not be written over."""
+        return [path for path in (self.data, self.links) if path is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What there is to cluster."""
+
+    X: NDArray[Any]
+    names: tuple[str, ...]
+    ids: list[Any] | None
+    links: Links | None  # those of the labels included
+    file_links: Links | None
+    labels: list[Any] | None  # None where unknown
+    views: Views | None
+
+    def part(self, X: NDArray[Any], columns: tuple[str, ...]) -> NDArray[Any]:
+        """Give some columns, by name, of data that has them all."""
+        position = {name: i for i, name in enumerate(self.names)}
+        return X[:, [position[column] for column in columns]]
+
+    def tables(self, X: NDArray[Any]) -> Any:
+        """Give data as a method takes it: one table, or those of the views by name."""
+        if self.views is None:
+            return X
+        return {name: self.part(X, columns) for name, columns in self.views.items()}
+
+
+def read_problem(
+    source: Source,
+    console: Console,
+    *,
+    views: tuple[str, ...] = (),
+    takes_views: bool | None = False,
+) -> Problem:
+    """Read all that a command needs.
+
+    ``takes_views`` is None where the data decides: a file that holds several matrices has views.
+    Conflicts among links are left to be counted by `count_conflicts`.
+    """
+    id_column, labels_column = source.id_column, source.labels_column
+    if id_column is not None and id_column == labels_column:
+        raise InputError(f"--id-column and --labels-column both name {id_column!r}.")
+    table = read_table(source.data, header=source.header, id_column=id_column)
+    if takes_views is None:
+        takes_views = bool(table.views)
+    if table.views and not takes_views:
+        raise InputError(
+            f"{source.data} holds several matrices ({listed(table.views)}). One is needed: call it "
+            "X. Several are views for --method groups of linkshift cluster."
+        )
+    ids = None if id_column is None else columns.sample_ids(table, id_column)
+    reserved = [name for name in (id_column, labels_column) if name is not None]
+    labels = None
+    if labels_column is not None:
+        labels = columns.partial_labels(table, labels_column)
+        _check_labels(labels, labels_column, console)
+    # Read before the features: a wrong link is found before a long list of columns is told.
+    file_links = _file_links(source, table.n_rows, ids, console)
+    features = columns.features(table, console, columns=source.columns, reserved=reserved)
+    found = None
+    if takes_views:
+        found = find_views(views, table, features.names)
+        told = (f"{name} ({counted(len(c), 'column')})" for name, c in found.items())
+        console.say(f"Views: {listed(told)}.")
+    links = _joined(source, file_links, labels, table.n_rows, console)
+    return Problem(features.X, features.names, ids, links, file_links, labels, found)
+
+
+def _file_links(
+    source: Source, n_rows: int, ids: list[Any] | None, console: Console
+) -> Links | None:
+    if source.links is None:
+        return None
+    file = read_link_file(source.links, n_rows=n_rows, ids=ids)
+    require_rows(file.links, source.links)
+    if file.repeats:
+        again = file.repeats[0]
+        console.warn(
+            f"{source.links}: {counted(len(file.repeats), 'link')} given twice, and counted once; "
+            f"first: {again.place} repeats {again.first}."
+        )
+    return file.links
+
+
+def _check_labels(labels: list[Any], column: str, console: Console) -> None:
+    if not links_of_labels(labels, column):
+        console.warn(
+            f"--labels-column {column} says nothing: it takes two known labels to make a link."
+        )
+    known = [label for label in labels if label is not None]
+    if len(known) >= 20 and len(set(known)) > len(known) / 2:
+        console.warn(
+            f"--labels-column {column} has {len(set(known)):,} different labels in "
+            f"{len(known):,} rows. Is it rather the --id-column?"
+        )
+
+
+def _joined(
+    source: Source,
+    file_links: Links | None,
+    labels: list[Any] | None,
+    n_rows: int,
+    console: Console,
+) -> Links | None:
+    """Join links from file and labels as the methods do, and say how many."""
+    if file_links is None and labels is None:
+        return None
+    links = closed_links(file_links, labels, n_rows, counted=True).links
+    sources = [str(source.links)] if file_links is not None else []
+    sources += [f"the labels in {source.labels_column!r}"] if labels is not None else []
+    console.say(
+        f"Links: {len(links.must):,} must, {len(links.cannot):,} cannot, "
+        f"from {' and '.join(sources)}."
+    )
+    return links
+
+
+def count_conflicts(source: Source, problem: Problem, console: Console) -> int:
+    """Count contradictions, and warn of them: the method at hand will weigh links."""
+    if problem.links is None:
+        return 0
+    check = f"linkshift links check {shlex.quote(str(source.links))}"
+    if source.links is None:
+        remedy = f"Check the labels in {source.labels_column!r}."
+    elif source.labels_column is None:
+        remedy = f"See all, and what to remove, with: {check}"
+    else:
+        remedy = (
+            f"See those in the file with: {check}; and check them against the labels in "
+            f"{source.labels_column!r}."
+        )
+    return warn_of_conflicts(console, problem.links, problem.ids, remedy)

@@ -1,0 +1,65 @@
+"""A data file becomes a table by its suffix."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from linkshift.cli.reading.arrays import ArrayTable, read_array
+from linkshift.cli.reading.frames import FrameTable, read_frame
+from linkshift.cli.talking import InputError, hint
+
+SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".npy")
+
+Table = FrameTable | ArrayTable
+
+
+def read_table(path: Path, *, header: bool | None = None, id_column: str | None = None) -> Table:
+    """Read a data file by its suffix."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"cannot tell the format of {path} from its suffix. "
+            f"Convert it to one of {', '.join(SUFFIXES)}."
+        )
+    check_readable(path)
+    text = suffix in (".csv", ".tsv")
+    if header is not None and not text:
+        raise InputError(f"--header and --no-header are for .csv and .tsv files, not {suffix}.")
+    if suffix in (".npz", ".npy"):
+        table: Table = read_array(path)
+    else:
+        table = read_frame(path, header=header, id_column=id_column)
+    if not table.names:
+        raise InputError(f"{path} has no columns. Give a table with data.")
+    if table.n_rows == 0:
+        raise InputError(f"{path} has no rows. Give a table with data.")
+    return table
+
+
+def check_readable(path: Path) -> None:
+    """Refuse a file that is not there, with a name that may have been meant."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            path.open("rb").close()
+    except (FileNotFoundError, NotADirectoryError):
+        raise _not_there(path) from None
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}. Give a file that can be."
+        ) from None
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path} is a folder; give a file.")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path} is no ordinary file. Copy what it holds into one.")
+
+
+def _not_there(path: Path) -> InputError:
+    if path.is_symlink():
+        return InputError(f"{path} is a link to a file that does not exist. Give another file.")
+    folder = path.parent
+    if not folder.is_dir():
+        return InputError(f"{path} does not exist; neither does the folder {folder}.")
+    there = sorted(item.name for item in folder.iterdir() if item.is_file())
+    return InputError(f"{path} does not exist.{hint(path.name, there)}")

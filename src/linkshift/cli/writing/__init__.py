@@ -1,0 +1,1 @@
+"""What the commands write: tables, figures, text on stdout; there is never half a file."""

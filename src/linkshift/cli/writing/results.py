@@ -1,0 +1,207 @@
+"""What a clustering leaves behind: a picture, a page, JSON, and what a model file tells of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import linkshift
+from linkshift.cli.reading.models import plain_ids
+from linkshift.cli.reading.problem import Problem, Source
+from linkshift.cli.reading.scaling import Scaling
+from linkshift.cli.talking import Console
+from linkshift.cli.writing.figures import write_picture
+from linkshift.cli.writing.targets import versions
+from linkshift.methods import METHODS, Clustering
+
+_NO_MATTER = ("progress", "n_jobs")  # to the result
+_PATH_ROWS = 5_000  # a bandwidth path of so many rows takes seconds; of more, minutes
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came out, and of what."""
+
+    source: Source
+    problem: Problem
+    scaling: Scaling
+    found: Clustering
+    n_conflicts: int
+    seed: int
+    params: dict[str, Any]
+    sizes: list[int]
+    n_noise: int
+
+    @property
+    def view_names(self) -> tuple[str, ...] | None:
+        """Names of the views, where there are views."""
+        return None if self.problem.views is None else tuple(self.problem.views)
+
+    @property
+    def view_importances(self) -> NDArray[Any] | None:
+        """Their importances, with a row for each cluster."""
+        return getattr(self.found.model, "view_importances_", None)
+
+
+def about(result: Result) -> dict[str, Any]:
+    """Say for a model file what the model was made from, and how."""
+    problem, source = result.problem, result.source
+    views = problem.views
+    return {
+        "data": source.data.name,
+        "method": result.found.method,
+        "why": result.found.why,
+        "columns": list(problem.names),
+        "views": None if views is None else {name: list(c) for name, c in views.items()},
+        "id_column": source.id_column,
+        "ids": None if problem.ids is None else plain_ids(problem.ids),
+        **result.scaling.about(),
+        "seed": result.seed,
+    }
+
+
+def _shown(result: Result) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Rows and modes for a picture: two columns as they are, more as the method saw them.
+
+    In their own units, one column or view would often be all there is to see. Modes are there
+    where the clusters still are those of the modes.
+    """
+    X, scaling = result.problem.X, result.scaling
+    centres = getattr(result.found.model, "cluster_centers_", None)
+    centres = None if centres is None else scaling.undo(centres)
+    if X.shape[1] <= 2:
+        return X, centres
+    if METHODS[result.found.method].scales and scaling.kind == "none":
+        scaling = Scaling.of(X, "minmax")
+    return scaling.apply(X), None if centres is None else scaling.apply(centres)
+
+
+def draw(target: Path, result: Result) -> None:
+    """Draw the clusters."""
+    X, modes = _shown(result)
+    write_picture(
+        target,
+        X,
+        result.found.labels,
+        links=result.problem.links,
+        modes=modes,
+        title=result.source.data.name,
+        view_names=result.view_names,
+        view_importances=result.view_importances,
+    )
+
+
+def page(result: Result, words: list[str], threads: int | None, console: Console) -> str:
+    """Give a page with all there is to see."""
+    from linkshift import report
+
+    problem, found = result.problem, result.found
+    X, modes = _shown(result)
+    path, level = None, None
+    if problem.views is None and len(X) <= _PATH_ROWS:
+        path, level = _path(result, threads, console)
+    elif problem.views is None:
+        console.say(
+            f"The report leaves out the bandwidth path of more than {_PATH_ROWS:,} rows; "
+            "linkshift bandwidths makes it."
+        )
+    inner = getattr(found.model, "estimator_", found.model)
+    params = {
+        name: getattr(value, "name", value)
+        for name, value in inner.get_params(deep=False).items()
+        if name not in _NO_MATTER and (value is None or isinstance(value, bool | int | float | str))
+    }
+    return report.render(
+        report.Report(
+            X=X,
+            labels=found.labels,
+            title=result.source.data.name,
+            links=problem.links,
+            ids=problem.ids,
+            names=problem.names,
+            method=found.method,
+            why=found.why,
+            done=found.done,
+            parameters={"scale": result.scaling.kind, **params},
+            path=path,
+            level=level,
+            modes=modes,
+            view_importances=result.view_importances,
+            view_names=result.view_names,
+            seconds=round(found.seconds, 2),
+            seed=result.seed,
+            versions=versions(),
+            command=words,
+            n_conflicts=result.n_conflicts,
+        )
+    )
+
+
+def _path(result: Result, threads: int | None, console: Console) -> tuple[Any, int | None]:
+    """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
+    found = result.found
+    swept = found.method == "mean-shift" and found.bandwidth is not None
+    kernel: Any = getattr(found.model, "estimator_", found.model).kernel if swept else "gaussian"
+    with console.warnings(), console.progress("Bandwidth path") as progress:
+        path = linkshift.bandwidth_path(
+            result.scaling.apply(result.problem.X),
+            result.problem.links,
+            kernel=kernel,
+            n_jobs=threads,
+            progress=progress,
+        )
+    if not swept or np.ndim(found.bandwidth):
+        return path, None
+    logs = np.log(path.bandwidths)
+    apart = np.abs(logs - np.log(float(found.bandwidth)))
+    level = int(np.argmin(apart))
+    is_there = apart[level] <= np.diff(logs).max(initial=0.0)
+    return path, level if is_there else None
+
+
+def as_dict(result: Result) -> dict[str, Any]:
+    """Give all that is told as JSON."""
+    problem, found = result.problem, result.found
+    h = found.bandwidth
+    report = {
+        "n_samples": len(problem.X),
+        "n_clusters": len(result.sizes),
+        "n_noise": result.n_noise,
+        "sizes": result.sizes,
+        "method": found.method,
+        "why": found.why,
+        "done": found.done,
+        "columns": list(problem.names),
+        "scale": result.scaling.kind,
+        "bandwidth": h.tolist() if hasattr(h, "tolist") else h,
+        "seed": result.seed,
+        "seconds": round(found.seconds, 6),
+        "versions": versions(),
+        "links": None if problem.links is None else _links_report(result),
+        "views": None,
+        "labels": found.labels.tolist(),
+    }
+    if problem.views is not None:
+        report["views"] = {
+            "names": list(problem.views),
+            "columns": [list(columns) for columns in problem.views.values()],
+            "importances": found.model.view_importances_.tolist(),
+        }
+    return report if problem.ids is None else {**report, "ids": plain_ids(problem.ids)}
+
+
+def _links_report(result: Result) -> dict[str, Any]:
+    report = result.found.link_report
+    return {
+        "n_must": report.n_must,
+        "n_cannot": report.n_cannot,
+        "must_kept": report.must_kept,
+        "cannot_kept": report.cannot_kept,
+        "violated_must": report.violated_must.tolist(),
+        "violated_cannot": report.violated_cannot.tolist(),
+        "n_conflicts": result.n_conflicts,
+    }

@@ -1,0 +1,393 @@
+"""Trajectories under cannot-links: a step, and a schedule of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.threads import threads
+from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
+from linkshift.shift.constrained import _loops as loops
+from linkshift.shift.neighbours import block_order, boxes
+
+__all__ = [
+    "ConstrainedAscent",
+    "LinkKernel",
+    "LinkKernelName",
+    "constrained_ascend",
+    "first_effect",
+]
+
+History = list[tuple[Array, Array]]
+LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
+
+_LOG2E = float(np.log2(np.e))
+_FAR = 1e150  # padding: squared, still finite, and beyond every reach
+_LIST_TASK = 256
+_SHARES = 16
+
+
+@dataclass(frozen=True)
+class LinkKernel:
+    """The kernel of constrained mean shift, in the paper's form.
+
+    Parameters
+    ----------
+    name : {"truncated_gaussian", "gaussian", "flat"}
+        exp(-u) where that exceeds ``truncation``; exp(-u); 1 for u < 1.
+    truncation : float, default=0.2
+        The c of the truncated Gaussian.
+    """
+
+    name: LinkKernelName = "truncated_gaussian"
+    truncation: float = 0.2
+
+    @property
+    def kind(self) -> int:
+        """Which loop."""
+        return FLAT if self.name == "flat" else EXPONENTIAL
+
+    @property
+    def limit(self) -> float:
+        """Squared distance, in bandwidths, from which on the kernel is zero."""
+        if self.name == "flat":
+            return 1.0
+        # A Gaussian below machine epsilon adds nothing that float64 could show.
+        c = self.truncation if self.name == "truncated_gaussian" else np.finfo(np.float64).eps
+        return float(-np.log(c))
+
+    def __call__(self, u: Array) -> Array:
+        """Kernel value at squared scaled distance u."""
+        if self.name == "flat":
+            return (u < 1.0).astype(np.float64)
+        return np.where(u < self.limit, np.exp(-u), 0.0)
+
+
+@dataclass(frozen=True)
+class ConstrainedAscent:
+    """Where trajectories ended.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (n_centres, d)
+        Distinct end positions.
+    group : ndarray of shape (n,)
+        The centre of each row.
+    bandwidth : float
+        Bandwidth of the last iteration.
+    n_iter : int
+        Iterations made.
+    history : list of (centres, group)
+        State before each iteration and after the last, on request.
+    """
+
+    centres: Array
+    group: Array
+    bandwidth: float
+    n_iter: int
+    history: History = field(default_factory=list)
+
+
+class _Reach(NamedTuple):
+    """A kernel of one bandwidth, over squared distance: its kind, its slope, and where it ends."""
+
+    kind: int
+    slope: float
+    limit: float
+
+
+class _Blocks(NamedTuple):
+    """Positions in blocks of 64, turned on their side, with boxes around them."""
+
+    columns: Array
+    low: Array
+    high: Array
+
+
+class _Samples(NamedTuple):
+    """Samples ordered by the centre that owns them; those of block w begin at ``start[w]``."""
+
+    position: Array
+    mass: Array
+    owner: Array
+    start: Array
+
+
+def _blocks(positions: Array) -> _Blocks:
+    n, d = positions.shape
+    padded = np.full((-(-n // BLOCK) * BLOCK, d), _FAR)
+    padded[:n] = positions
+    columns = np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1))
+    return _Blocks(columns, *boxes(positions))
+
+
+def constrained_ascend(
+    X: Array,
+    cannot: Array,
+    bandwidths: Sequence[float] | Array,
+    kernel: LinkKernel,
+    *,
+    scale: float = 0.5,
+    floor: float = 1e-3,
+    confidence: Array | None = None,
+    blurring: bool = False,
+    merge_tol: float = 1e-5,
+    keep_history: bool = False,
+    until_settled: bool = True,
+    past: History | None = None,
+    n_threads: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> ConstrainedAscent:
+    """Run constrained mean shift over a schedule of bandwidths.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Points.
+    cannot : ndarray of shape (m, 2)
+        Cannot-links, closed under must-links.
+    bandwidths : sequence of float
+        One for each iteration.
+    kernel : LinkKernel
+        Kernel.
+    scale : float
+        The constraint scale lambda of eq. 4.4.
+    floor : float
+        The epsilon of eq. 4.4, in the units of X.
+    confidence : ndarray of shape (m,), optional
+        Confidence c of each link: its factor becomes 1 - c k k.
+    blurring : bool
+        Whether samples move along with their centres.
+    merge_tol : float
+        Distance, in bandwidths, at which trajectories have met.
+    keep_history : bool
+        Whether to keep the state of every iteration.
+    until_settled : bool
+        Whether to stop when every two centres are held apart by a link of confidence one, or
+        only one is left: no later bandwidth can change who moves with whom then, though centres
+        would still drift.
+    past : list of (centres, group), optional
+        The first states of an earlier run on the same X, to go on from the last of them.
+    n_threads : int
+        Number of threads; the result is the same for any.
+    progress : callable, optional
+        Called with (iterations made, iterations) after each iteration.
+
+    Returns
+    -------
+    ConstrainedAscent
+        A centre that loses all weight stays where it is.
+    """
+    n = X.shape[0]
+    order = block_order(X)
+    rank = np.empty(n, dtype=np.intp)
+    rank[order] = np.arange(n)
+    samples = np.ascontiguousarray(X[order], dtype=np.float64)
+    links = rank[cannot].reshape(-1, 2)
+    confidence = np.ones(len(links)) if confidence is None else np.asarray(confidence, np.float64)
+    levels, level = np.unique(confidence, return_inverse=True)
+
+    centres, group = samples.copy(), np.arange(n)
+    history = [(centres, group[rank])]
+    if past:
+        history = list(past)
+        centres, group = history[-1][0], history[-1][1][order]
+    n_iter = len(history) - 1
+    if not keep_history:
+        history = []
+    with threads(n_threads) as pool:
+        for h in bandwidths[n_iter:]:
+            distinct = _distinct_links(group[links], level, levels, len(centres))
+            if until_settled and _settled(distinct, len(centres)):
+                break
+            n_iter += 1
+            state = _State(centres, samples, group, np.ones(n))
+            if blurring:
+                counts = np.bincount(group, minlength=len(centres)).astype(np.float64)
+                state = _State(centres, centres, np.arange(len(centres)), counts)
+            moved = _step(state, distinct, kernel, float(h), scale, floor, pool)
+            centres, group = _merge(moved, group, merge_tol * h)
+            if keep_history:
+                history.append((centres, group[rank]))
+            if progress is not None:
+                progress(n_iter, len(bandwidths))
+    if progress is not None and n_iter < len(bandwidths):
+        progress(len(bandwidths), len(bandwidths))
+    last = float(bandwidths[max(n_iter - 1, 0)])
+    return ConstrainedAscent(centres, group[rank], last, n_iter, history)
+
+
+def first_effect(
+    X: Array,
+    pairs: Array,
+    history: History,
+    bandwidths: Sequence[float] | Array,
+    kernel: LinkKernel,
+    *,
+    scale: float = 0.5,
+    floor: float = 1e-3,
+    blurring: bool = False,
+) -> int:
+    """First iteration of a run that one of these cannot-links could have changed.
+
+    A link changes a step when a centre near its one end reaches a sample of a centre near its
+    other end. Until then a run with the link and a run without it are the same, and the history
+    of the one serves the other. Returns the number of states in the history when no iteration
+    was changed.
+    """
+    for iteration, (h, (centres, group)) in enumerate(zip(bandwidths, history, strict=False)):
+        samples = centres[group] if blurring else X
+        reach = kernel.limit * h**2
+        for x, y in group[pairs].tolist():
+            length = float(np.linalg.norm(centres[x] - centres[y]))
+            limit = kernel.limit * max(floor, min(h, scale * length)) ** 2
+            near = [((centres - centres[end]) ** 2).sum(axis=1) < limit for end in (x, y)]
+            for one, other in (near, near[::-1]):
+                apart = cdist(centres[one], samples[other[group]], "sqeuclidean")
+                if (apart < reach).any():
+                    return iteration
+    return len(history)
+
+
+@dataclass(frozen=True)
+class _State:
+    """What a step starts from."""
+
+    centres: Array
+    samples: Array
+    owner: Array  # the centre of each sample's trajectory
+    mass: Array
+
+
+class _Links(NamedTuple):
+    """Distinct links between centres."""
+
+    ends: Array  # two centres; for the loops, the lists of those near them
+    multiplicity: Array
+    confidence: Array
+
+
+def _distinct_links(ends: Array, level: Array, levels: Array, n_centres: int) -> _Links:
+    """Distinct (centre, centre, confidence) triples and how often each occurs."""
+    n_levels = max(len(levels), 1)
+    low, high = ends.min(axis=1, initial=n_centres), ends.max(axis=1, initial=0)
+    key = (low * n_centres + high) * n_levels + level
+    key, multiplicity = np.unique(key, return_counts=True)
+    pair, pair_level = np.divmod(key, n_levels)
+    return _Links(np.stack(np.divmod(pair, n_centres), axis=1), multiplicity, levels[pair_level])
+
+
+def _settled(links: _Links, n_centres: int) -> bool:
+    """Whether every two centres are held apart for good."""
+    apart = (links.confidence == 1.0) & (links.ends[:, 0] != links.ends[:, 1])
+    return len(np.unique(links.ends[apart], axis=0)) == n_centres * (n_centres - 1) // 2
+
+
+def _merge(positions: Array, group: Array, tolerance: float) -> tuple[Array, Array]:
+    """Make one centre of positions that agree to the tolerance."""
+    first = first_of_equal_rows(np.round(positions / tolerance) if tolerance > 0 else positions)
+    kept, new = np.unique(first, return_inverse=True)
+    positions = positions[kept]
+    order = block_order(positions)  # centres draw together: blocks of neighbours grow tighter
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return np.ascontiguousarray(positions[order]), place[new[group]]
+
+
+def _step(
+    state: _State,
+    links: _Links,
+    kernel: LinkKernel,
+    h: float,
+    scale: float,
+    floor: float,
+    pool: threads,
+) -> Array:
+    """One iteration: eq. 3.1 for every centre."""
+    centres = state.centres
+    n_centres, d = centres.shape
+    blocks = _blocks(centres)
+    length = np.linalg.norm(centres[links.ends[:, 0]] - centres[links.ends[:, 1]], axis=1)
+    width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
+    # While h is below most links' own scale, ends at the same centre have the same list.
+    end, width, lists = _distinct_lists(links.ends.ravel(), width)
+    near = _near_lists(centres, blocks, end, width, kernel, pool)
+    links = links._replace(ends=lists.reshape(-1, 2))
+    order = np.argsort(state.owner, kind="stable")
+    owner, n_blocks = state.owner[order], len(blocks.low)
+    samples = _Samples(
+        position=np.ascontiguousarray(state.samples[order]),
+        mass=state.mass[order],
+        owner=owner,
+        start=np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1)),
+    )
+    reach = _Reach(kernel.kind, -_LOG2E / h**2, kernel.limit * h**2)
+    # A fixed number of shares, each with its own sums: threads never change an addition.
+    n_shares = min(_SHARES, n_blocks)
+    sums, total = np.zeros((n_shares, n_blocks, d, BLOCK)), np.zeros((n_shares, n_blocks, BLOCK))
+
+    def task(share: int) -> None:
+        loops.constrained_sums(
+            reach, blocks, samples, links, near, share, n_shares, sums[share], total[share]
+        )
+
+    pool.map(task, range(n_shares))
+    all_sums = sums.sum(axis=0).transpose(0, 2, 1).reshape(-1, d)[:n_centres]
+    all_total = total.sum(axis=0).ravel()[:n_centres]
+    moved = centres.copy()
+    weighted = all_total > 0
+    moved[weighted] = all_sums[weighted] / all_total[weighted, None]
+    return moved
+
+
+def _distinct_lists(end: Array, width: Array) -> tuple[Array, Array, Array]:
+    """Distinct (end, width) pairs, in this order, and which of them each pair is."""
+    order = np.lexsort((width, end))
+    end, width = end[order], width[order]
+    fresh = np.ones(len(end), dtype=bool)
+    fresh[1:] = (end[1:] != end[:-1]) | (width[1:] != width[:-1])
+    which = np.empty(len(end), dtype=np.int64)
+    which[order] = np.cumsum(fresh) - 1
+    return end[fresh], width[fresh], which
+
+
+class _Near(NamedTuple):
+    """Lists of centres, members and closeness list by list; bits and counts block by block."""
+
+    mask: Array  # (blocks, lists): which of the 64 centres of a block
+    rank: Array  # (blocks + 1, lists): how many in the blocks before
+    start: Array
+    member: Array
+    value: Array
+
+
+def _near_lists(
+    centres: Array, blocks: _Blocks, end: Array, width: Array, kernel: LinkKernel, pool: threads
+) -> _Near:
+    """Find the centres near each end: a first pass marks, a second one writes."""
+    n_lists, n_blocks = len(end), len(blocks.low)
+    limit, slope = kernel.limit * width**2, -_LOG2E / width**2
+    mask = np.empty((n_blocks, n_lists), dtype=np.uint64)
+    rank = np.empty((n_blocks + 1, n_lists), dtype=np.int32)
+    tasks = range(0, n_lists, _LIST_TASK)
+
+    def mark(first: int) -> None:
+        last = min(first + _LIST_TASK, n_lists)
+        loops.mark_lists(blocks, centres, end, limit, first, last, mask, rank)
+
+    pool.map(mark, tasks)
+    start = np.concatenate([[0], np.cumsum(rank[-1], dtype=np.int64)])
+    member, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+    near = _Near(mask, rank, start, member, value)
+
+    def fill(first: int) -> None:
+        last = min(first + _LIST_TASK, n_lists)
+        loops.fill_lists(kernel.kind, blocks, centres, end, slope, near, first, last)
+
+    pool.map(fill, tasks)
+    return near

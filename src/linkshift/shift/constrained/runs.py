@@ -1,0 +1,123 @@
+"""Shifts of the same points under different links, each going on from an earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkshift._core.arrays import Array, Progress
+from linkshift.links import ClosedLinks
+from linkshift.shift.constrained.ascent import (
+    ConstrainedAscent,
+    History,
+    LinkKernel,
+    constrained_ascend,
+    first_effect,
+)
+from linkshift.shift.constrained.bending import changed_pairs, closed_pairs
+
+__all__ = ["ConstrainedShift", "Run", "given_schedule", "part_of"]
+
+
+class Run(NamedTuple):
+    """A shift that another one can go on from."""
+
+    history: History
+    bending: tuple[Array, Array]  # cannot-linked pairs of rows, and their confidence
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedShift:
+    """Points, and how links act on them.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    kernel : LinkKernel
+    scale : float
+        The lambda of eq. 4.4.
+    blurring : bool
+        Whether samples move along with their centres.
+    until_settled : bool
+        Whether to stop as soon as nothing can change any more.
+    max_pairs : int
+        Most cannot-linked pairs of rows that bend the shift.
+    n_threads : int
+    """
+
+    points: Array
+    kernel: LinkKernel
+    scale: float
+    blurring: bool
+    until_settled: bool
+    max_pairs: int
+    n_threads: int
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How links act, for the shift and for what looks at it."""
+        extent = float(np.ptp(self.points, axis=0).max()) or 1.0
+        return {"scale": self.scale, "floor": 1e-3 * extent, "blurring": self.blurring}
+
+    def run(
+        self,
+        closed: ClosedLinks,
+        bandwidths: Array,
+        before: Run | None,
+        *,
+        keep: bool,
+        progress: Progress | None = None,
+        complain: bool = False,
+    ) -> tuple[Run, ConstrainedAscent]:
+        """Shift under links, from where an earlier run can be gone on with."""
+        cannot, confidence = self._bending_links(closed, complain=complain)
+        past = None
+        if before is not None:
+            changed = changed_pairs(before.bending, (cannot, confidence))
+            kept = first_effect(
+                self.points, changed, before.history, bandwidths, self.kernel, **self.options
+            )
+            past = before.history[: min(kept, len(bandwidths)) + 1]
+        ascent = constrained_ascend(
+            self.points,
+            cannot,
+            bandwidths,
+            self.kernel,
+            confidence=confidence,
+            keep_history=keep,
+            until_settled=self.until_settled,
+            past=past,
+            n_threads=self.n_threads,
+            progress=progress,
+            **self.options,
+        )
+        return Run(ascent.history, (cannot, confidence)), ascent
+
+    def _bending_links(self, closed: ClosedLinks, *, complain: bool) -> tuple[Array, Array]:
+        """Cannot-linked pairs of rows that bend the shift, and their confidence."""
+        links = closed.links
+        certain = closed_pairs(closed.closure, self.max_pairs, complain=complain)
+        doubtful = links.cannot_confidence < 1.0
+        pairs = np.concatenate([certain, links.cannot[doubtful]])
+        return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[doubtful]])
+
+
+def given_schedule(bandwidth: ArrayLike, max_iter: int) -> Array:
+    """Bandwidth of each iteration, from one that stays or from one for each."""
+    bandwidths = np.asarray(bandwidth, dtype=np.float64)
+    if bandwidths.ndim == 0:
+        return np.full(max_iter, float(bandwidths))
+    valid = np.isfinite(bandwidths) & (bandwidths > 0)
+    if bandwidths.ndim != 1 or not len(bandwidths) or not valid.all():
+        raise ValueError("bandwidth must be a positive number or a 1-D array of such.")
+    return bandwidths
+
+
+def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
+    """Progress of one of several shifts as progress of all."""
+    if progress is None:
+        return None
+    return lambda made, total: progress(part * total + made, parts * total)
