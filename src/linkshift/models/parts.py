@@ -22,7 +22,6 @@ from linkshift.estimators import (
     path_mean_shift,
 )
 from linkshift.estimators._base import Fitted, LinkedClusterer
-from linkshift.estimators._constrained_shift import Run
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.estimators.refined_clustering import RefinedClustering
 from linkshift.groups.alternation import Alternation
@@ -35,6 +34,7 @@ from linkshift.models.rules import Refused, Rules, Sizes, check, check_all
 from linkshift.modes import Modes, basin_labels
 from linkshift.profiles import Profile
 from linkshift.shift.binning import pool_points
+from linkshift.shift.constrained.runs import Run
 from linkshift.shift.density import build_density
 from linkshift.spaces.kernel import Kernel, KernelSpace
 
