@@ -502,7 +502,7 @@ def test_all_rows_as_landmarks_change_nothing():
 
 def test_climbing_in_company_finds_the_same(monkeypatch):
     alone = lines_model(**PAPER).fit(LINES, links=LINKS)
-    monkeypatch.setattr("linkshift.estimators.kernel_mean_shift._LARGE", 0)
+    monkeypatch.setattr("linkshift.shift.coalesce._LARGE", 0)
     together = lines_model(**PAPER).fit(LINES, links=LINKS)
     assert same_partition(alone.labels_, together.labels_)
     h = np.median(alone.bandwidth_)

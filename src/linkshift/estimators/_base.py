@@ -61,6 +61,9 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
     # Whether links are counted: up to 200 labelled rows are then linked pair by pair.
     _counts_links: ClassVar[bool] = False
 
+    # Rows that a fit needs.
+    _min_samples: ClassVar[int] = 1
+
     labels_: NDArray[np.int64]
     links_: Links
     _fit_X: Array
@@ -128,7 +131,13 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Check the data, in ``fit`` and in ``predict``."""
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        return validate_data(
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=self._min_samples if reset else 1,
+        )
 
     def _rows(self, data: Any) -> Array:
         """One row for each sample, to tell which are equal."""

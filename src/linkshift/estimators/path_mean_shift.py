@@ -85,10 +85,6 @@ class PathMeanShift(Explains, ScoresSamples):
         Levels up to it.
     links_, link_report_ : Links, LinkReport
         The links, and which of them hold.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     See Also
     --------

@@ -163,10 +163,6 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
         Passes made; for "local" those of both stages.
     classes_ : ndarray or None
         Classes seen in ``fit``; None when it was given links.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     Notes
     -----
