@@ -615,35 +615,3 @@ def test_predict_before_fit_and_of_another_width():
         KernelMeanShift().predict(BLOBS)
     with pytest.raises(ValueError, match="features"):
         KernelMeanShift().fit(BLOBS).predict(BLOBS[:, :1])
-
-
-KINDS = {
-    "must": Links(must=[(0, 25)]),
-    "cannot": Links(cannot=[(3, 11)]),
-    "both": Links(must=[(0, 25)], cannot=[(3, 11)]),
-    "doubt": Links(must=[(0, 25)], must_confidence=0.3),
-}
-
-
-@pytest.mark.parametrize("d", [1, 3, 40])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("use_links", ["project", "learn"])
-def test_links_have_an_effect_or_raise(use_links, kind, d):
-    X = np.random.default_rng(0).normal(size=(40, d))
-    X[20:, 0] += 12.0 * np.sqrt(d)
-    model = KernelMeanShift(use_links=use_links, n_neighbors=8, **PAPER)
-    plain = model.fit(X).embedding_
-    far = np.linalg.norm(plain[:, None] - plain, axis=2)
-    if use_links == "project" and kind != "must":
-        with pytest.raises(ValueError, match="use_links='learn'"):
-            model.fit(X, links=KINDS[kind])
-        return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*do not hold")
-        moved = model.fit(X, links=KINDS[kind]).embedding_
-    assert np.abs(np.linalg.norm(moved[:, None] - moved, axis=2) - far).max() > 1e-3
-
-
-def test_misspelt_arguments_raise():
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        KernelMeanShift().fit(BLOBS, link=Links(must=[(0, 1)]))
