@@ -182,6 +182,20 @@ def test_the_remedy_for_functions_works(tmp_path):
     np.testing.assert_array_equal(load(tmp_path / "m").predict(NEW), model.predict(NEW))
 
 
+def test_a_model_that_was_changed_since_its_fit_is_refused(tmp_path):
+    """When it is saved, not when somebody wants it back."""
+    model = small_model()
+    model.extra_ = 1
+    with pytest.raises(TypeError, match=r"model\.extra_ is nothing that a fit has set"):
+        save(model, tmp_path / "m")
+    for change in ({"labels_": np.array([0, 1])}, {"n_iter_": -1}, {"tol": -1.0}):
+        model = small_model()
+        vars(model).update(change)
+        with pytest.raises(Refusal, match="could not be loaded again"):
+            save(model, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_model_that_is_not_fitted_is_refused(tmp_path):
     with pytest.raises(NotFittedError):
         save(MeanShift(), tmp_path / "m")
@@ -450,3 +464,36 @@ def test_a_file_of_format_1_is_refused(tmp_path):
     (tmp_path / "m").write_bytes(zlib.decompress(base64.b64decode(FORMAT_1_FILE)))
     for read in (load, about):
         assert_refused(tmp_path / "m", "format version 1.*reads version 2 only", read=read)
+
+
+# MeanShift(bandwidth=1.0).fit([[0.0], [0.25], [5.0]]), with a note, as linkshift 0.1 saves it.
+FORMAT_2_FILE = """
+eNq1V7+P3EQU3iOQQEJBkRa0uDmQ7lae8dgeB6RQoUhR0EkICRRF1vx4c+ec115sb0IIi9LQR6KJRIMQJcrfQIcESFClpEQUFF
+BQw5ux99beLHDhDp9OY795P77vzTcz2r2rZ57eHbXPy6PPX/zm0Z/dc350cXQAQkM1KWZ3tkYvjL441/otx0/feufa3ntbo1uj
+u9saalVtXxpvfzQn2zvjbVNWTSWKtKwwAdrfFHkNaK8PxAzw+xXCabTz6s54Mf6vz/m7HlaZisa7NPbyrDisDzLTjKelhtzbGX
+eT6S2o6qws0Imisfuq8fPuKshm8Cdk4k803PJtcDGfzu5YM52wSWQttcoOs2Y3B1HZZB6ZJBPiLXCmrWgTQt1kWLOs3JfKRW0L
+eddAFG+7Oug9E5WYQoM4nBO6ZPvFFAoHQsyb0jpJUejbmW4O0IiwrCUr0hpAZ8U+2kzbztaafQhoKuZ5bi35vKqGTiqf11gvFb
+lF2VRzazwEmKUz0RzUPc9DqApHxTO5cGin4oM0w2C0Bb7FMcWKtqqp4H0LzvYqvVnKegWhSAvI9g9kWfWMtlQ6hWrfYvUdpVlV
+7ldQ95wswd5nU+ats09sn03WNKBd13SmGveSojF9t+1kVQm3ZMJ3y4IYQTRzrJAi3g5rZ0oLXIOlvavm1JCuhOHepti6teztoi
+tRFOXmKRuTqrIwmYZCwZoP7YX/mxcurpjOclj2ZGGNad2IBiZWdfVEoXCOpHQUHXiPOVZCZ/N1P9b3Qxh11txp+9t739zdxxWK
+y2myvCXSf7et7kuqAqG6KMenpZjetpppVsuhs6kF4XbuOncFeV5Pauzcyr83leZCQt4T0hHY9Aht4WSddseC2wh9LbgE6Rrz0F
+s4FCj9OW71eiDFRTvnvLs++zhc9143HGlfD3bG5AY6EIiZiJJAaUW1JiRh1ARchJxHwKQQkWBcExAyUL7va98PcEYYUHHEaMjA
+s0lQaS515lIjH2qtEEhfMUYTbhRRhCXCSMMUT5LIyIQyGgtgBFjEEpkETAmWhElCZMxDKnkYtqlpH7V/enmDfl7adYNHIQlDEj
+AqoyCmOoE4IUSEggYsCBPwqYg4chdAleAQEYiYHzAZKQUaaNCmZoPU1hQaPwYw6KowFzHorIGDoSaJfQNGKsVBMKZ8ajSaCIm1
+UBIgZBwPug5y2O9y4PCGIY2kiJOYcsFiH0cJCcVFBMMQEKFR4KskiHjsB0oyu4ySUQ0KsCeEejecSGQ5b88OPATazZFVeNAsnO
+73wZ05HuORChSNOOFCSCZVAIqHATFYVvtMchkZZbDvoZOHYaA5w45ppiXnRHmLvcHt/sN3V35d3u5n8XYX/vJmf9D5LMeNNzu2
+91g3uxX6iS728fnR4PnxcjtefGPI57UL2fcDPmTJ517nc+8f+WTH42N31wn5DHFHV67XA9z0yXCb4+I+GerHcP/+2eEvA9zBEv
+f9zuf+aeCmp6Wfr/9GN82jrw4HPNj/xOPE/W9R/HZ5OQ55fPLoj28HPMIn28/ZcffzKfFYPVvduHd166ndM8PfH/bXhf3vB33p
+Ala/Rtbj7Mn2oON7dhD3E2Zqz7n1GHt63Ov22jDm4bOj7ixZj7E7d3OMeW7U7eP1GLtr7neaGsa8hBTbPbQeYxW6OeZnG8M2xV
+g1bO7BwwujTht7V59xU+fwb4Y9/fh5+/UXavCJ2A==
+"""
+
+
+def test_a_file_of_format_2_is_read(tmp_path):
+    """Whoever breaks this changes the format: raise its version and read the old one too."""
+    (tmp_path / "m").write_bytes(zlib.decompress(base64.b64decode(FORMAT_2_FILE)))
+    loaded, fresh = load(tmp_path / "m"), MeanShift(bandwidth=1.0).fit([[0.0], [0.25], [5.0]])
+    new = [[-0.5], [0.1], [4.6]]
+    assert_same(loaded, fresh)
+    np.testing.assert_array_equal(loaded.predict(new), fresh.predict(new))
+    assert about(tmp_path / "m") == {"note": "first"}

@@ -146,3 +146,44 @@ def test_a_loaded_model_is_explained_as_before(folder):
         model, loaded = case(name)[0], load(folder / f"{name}.model")
         one, other = (m.explain(7, max_counterfactuals=0).to_dict() for m in (model, loaded))
         assert one == other, name
+
+
+FORMAT_2_FIELDS = {
+    "ConstrainedMeanShift": "_state.low _state.span _state.schedule _state.params _state.runs "
+    "bandwidth_ n_iter_ shifted_ labels_",
+    "GroupFeatureClustering": "views _state.groups classifiers_.view classifiers_.positive "
+    "classifiers_.negative classifiers_.threshold classifiers_.a "
+    "classifiers_.b classifiers_.gain classifiers_.start history_ "
+    "size_bounds_ loss_ labels_",
+    "KernelMeanShift": "_state.space.kernel.name _state.space.kernel.sigma "
+    "_state.space.kernel.degree _state.space.kernel.gamma "
+    "_state.space.kernel.coef0 _state.space.landmarks _state.space.map "
+    "_state.space.exact _state.modes.centers _state.modes.radius "
+    "_state.map _state.ends points_ _state.start _state.nearest_point "
+    "embedding_ bandwidth_ bandwidth_scale_ dimension_ "
+    "effective_dimension_ rank_ n_iter_ labels_",
+    "MeanShift": "_state.modes.centers _state.modes.radius _state.density "
+    "_state.cells.side _state.cell_labels bandwidth_ n_iter_ paths_ "
+    "labels_",
+    "MetricMeanShift": "_state.space.kernel.name _state.space.kernel.sigma "
+    "_state.space.kernel.degree _state.space.kernel.gamma "
+    "_state.space.kernel.coef0 _state.space.landmarks _state.space.map "
+    "_state.space.exact _state.modes.centers _state.modes.radius "
+    "_state.root _state.landscape _state.from_labels metric_ bandwidth_ "
+    "dimension_ rank_ n_iter_ cluster_centers_ labels_",
+    "PathMeanShift": "_state.density.profile _state.modes.centers _state.bandwidths "
+    "cluster_centers_ _state.lift labels_",
+    "RefinedClustering": "estimator_ labels_before_ labels_",
+    "SCML": "classes_ _fit_y bases_ scale_ n_bases_ n_triplets_ objective_ "
+    "start_objective_ n_iter_ weights_ components_",
+    "SCML, local": "classes_ _fit_y bases_ scale_ n_bases_ n_triplets_ objective_ "
+    "start_objective_ n_iter_ coefficients_ embedding_.kernel.sigma "
+    "embedding_.landmarks embedding_.column_means embedding_.map",
+}
+
+
+@pytest.mark.parametrize("name", FORMAT_2_FIELDS)
+def test_fields_are_those_of_format_2(name):
+    """Whoever breaks this changes the format: raise its version, or take the field by its name."""
+    part = parts._LOCAL if name == "SCML, local" else parts._PARTS[name]
+    assert sorted(part.rules) == sorted(FORMAT_2_FIELDS[name].split())

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkshift.shift._loops import BLOCK
-from linkshift.shift.neighbours import block_order, boxes
+from linkshift.shift.neighbours import block_order, boxes, nearest_neighbours
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,3 +58,15 @@ def test_boxes_are_the_least_and_greatest_of_each_run(n, dtype):
         run = X[i * BLOCK : (i + 1) * BLOCK]
         np.testing.assert_array_equal(low[i], run.min(axis=0))
         np.testing.assert_array_equal(high[i], run.max(axis=0))
+
+
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize("scale", [2.0**499, 2.0**800])
+def test_numbers_whose_squares_overflow(d, scale):
+    rng = np.random.default_rng(0)
+    rows, asked = rng.normal(size=(50, d)), rng.normal(size=(9, d))
+    for X in (None, asked):
+        distance, index = nearest_neighbours(rows, 3, X)
+        far, same = nearest_neighbours(rows * scale, 3, None if X is None else X * scale)
+        np.testing.assert_array_equal(same, index)
+        np.testing.assert_allclose(far / scale, distance)

@@ -127,7 +127,7 @@ def save(
         "model": encoder.encode(model, "model"),
         "arrays": encoder.manifest,
     }
-    _refuse_changed(model, Decoder(encoder.arrays, "this session").decode(header["model"]))
+    _refuse_changed(model, Decoder(encoder.arrays, "this session"), header["model"])
     if notes:
         header["about"] = notes
     text = json.dumps(header | {"digest": _digest(header)}, allow_nan=False).encode()
@@ -180,13 +180,19 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     return _opened(path, lambda archive: _notes(_read_header(archive)))
 
 
-def _refuse_changed(model: Any, again: Any) -> None:
-    """Refuse a model with attributes that a file would not give back."""
-    others = sorted(vars(model).keys() - vars(again).keys())
-    if others:
+def _refuse_changed(model: Any, decoder: Decoder, node: Any) -> None:
+    """Refuse a model that a file would not give back as it is."""
+    try:
+        kept = vars(decoder.decode(node))
+    except Exception as error:
+        raise Refusal(
+            f"The model could not be loaded again: {error}.",
+            "It is not as fit has left it; fit it again, and save it then.",
+        ) from error
+    for name in sorted(vars(model).keys() - kept):
         raise TypeError(
-            f"model.{others[0]} is nothing that a fit has set; a model file does not take it. "
-            f"Use about=..., and del model.{others[0]} first."
+            f"model.{name} is nothing that a fit has set; a model file does not take it. Give it "
+            f"as about=..., and del model.{name} first."
         )
 
 

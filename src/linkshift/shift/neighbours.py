@@ -11,6 +11,10 @@ from linkshift.shift._loops import BLOCK
 
 __all__ = ["block_order", "boxes", "nearest_neighbours"]
 
+# Squares of larger numbers overflow: no row would be near any other, and a tree says so by an index
+# that does not exist. In this unit, a power of two, they do not.
+_LARGEST, _UNIT = 2.0**500, 2.0**600
+
 
 def block_order(X: NDArray[np.floating], block: int = BLOCK) -> NDArray[np.intp]:
     """Order rows so that each run of ``block`` rows lies close together.
@@ -55,6 +59,9 @@ def nearest_neighbours(
     """
     rows = np.asarray(rows, dtype=np.float64)
     asked = rows if X is None else np.asarray(X, dtype=np.float64)
+    if max(np.abs(rows).max(initial=0.0), np.abs(asked).max(initial=0.0)) > _LARGEST:
+        distance, index = nearest_neighbours(rows / _UNIT, k, None if X is None else asked / _UNIT)
+        return distance * _UNIT, index
     if rows.shape[1] <= 15:
         tree = cKDTree(rows)
         if X is not None:

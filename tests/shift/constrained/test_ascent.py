@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.helpers import same_partition
 from tests.reference import constrained as twin
 
+from linkshift._core.messages import Refusal
 from linkshift.modes import merge_close
 from linkshift.shift.constrained import LinkKernel, ascent, constrained_ascend
 
@@ -456,3 +457,11 @@ def test_one_row():
     np.testing.assert_array_equal(ours.centres, [[3.0, 4.0]])
     assert ours.n_iter == 0
     np.testing.assert_array_equal(ours.group, [0])
+
+
+@pytest.mark.parametrize(("positions", "bandwidth"), [(1e160, 1e160), (1.0, 1e160), (1e120, 1.0)])
+def test_numbers_that_padding_is_not_far_from_are_refused(positions, bandwidth):
+    """They once ended the interpreter."""
+    X = positions * np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(Refusal, match="up to 1e\\+100"):
+        constrained_ascend(X, np.array([(0, 40)]), [bandwidth] * 3, LinkKernel())

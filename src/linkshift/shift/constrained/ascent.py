@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
 from linkshift.shift.constrained import _loops as loops
@@ -28,6 +29,7 @@ LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
 _LOG2E = float(np.log2(np.e))
 _FAR = 1e150  # padding: squared, still finite, and beyond every reach
+_LARGEST = 1e100  # position or bandwidth, to which that is far
 _LIST_TASK = 256
 _SHARES = 16
 
@@ -197,6 +199,13 @@ def constrained_ascend(
     if past:
         history = list(past)
         centres, group = history[-1][0], history[-1][1][order]
+    largest = [np.abs(part).max(initial=0.0) for part in (samples, centres, bandwidths)]
+    if not np.max(largest) <= _LARGEST:  # nor NaN
+        raise Refusal(
+            f"Constrained mean shift takes positions and bandwidths up to {_LARGEST:g}.",
+            "Scale the columns: scale_features=True does, or divide them.",
+            parameter="X",
+        )
     n_iter = len(history) - 1
     if not keep_history:
         history = []
