@@ -12,10 +12,8 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import InvalidParameterError
 from tests.estimators.variants import (
-    TRUE,
     VARIANTS,
     differ,
-    ignored,
     mean_shift_by_links,
     outcome,
     quick_scml,
@@ -288,16 +286,8 @@ def test_parameters_have_an_effect_or_raise(name, parameter):
         assert any(matters(name, i, parameter, value) for i in range(5) for value in values)
 
 
-@ignored("an SCML that has a seed keeps it, whatever that of MetricMeanShift says")
-def test_two_seeds_are_not_both_heard():
+def test_two_seeds_are_refused():
     X, _ = two_blobs(2)
-    seen = []
-    for seed in (1, 2):
-        model = MetricMeanShift(quick_scml(random_state=0), n_neighbors=8, random_state=seed)
-        try:
-            model.fit(X, links=TRUE)
-        except ValueError as refused:
-            seen.append(says_what_to_do(refused))
-            break
-        seen.append(model.metric_.metric_)
-    assert seen[-1] is True or not np.array_equal(*seen)
+    model = MetricMeanShift(quick_scml(random_state=0), n_neighbors=8, random_state=1)
+    with pytest.raises(ValueError, match="Give one of them"):
+        model.fit(X, links=Links(must=[(0, 1), (20, 21)], cannot=[(0, 20)]))

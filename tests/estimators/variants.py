@@ -67,9 +67,7 @@ def quiet_fit(model, X, **given):
 
 def mean_shift_by_links(**parameters):
     """Mean shift whose bandwidth is chosen by links."""
-    if hasattr(linkshift, "PathMeanShift"):
-        return linkshift.PathMeanShift(**parameters)
-    return MeanShift(bandwidth="links", **parameters)
+    return linkshift.PathMeanShift(**parameters)
 
 
 def gaussian_kernel(A, B, width=8.0):
