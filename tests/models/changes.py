@@ -99,5 +99,5 @@ def with_other_field(header, choose):
     everything = [value for held in fields(header["model"]) for value in held.values()]
     simple = [None, True, -1, 2**70, 1.5, "text", [], {"tuple": []}, {"dict": {}}, {"float": "nan"}]
     held = choose([found for found in fields(header["model"]) if found])
-    held[choose(sorted(held))] = choose([*simple, *everything])
+    held[choose(sorted(held))] = copy.deepcopy(choose([*simple, *everything]))
     return header

@@ -184,10 +184,10 @@ def _path(_: Any, values: Values, sizes: Sizes) -> Built:
 _CONSTRAINED = {
     "_state.low": "f d",
     "_state.span": "f d >0",
-    "_state.schedule": "f steps >0",
+    "_state.schedule": "f steps >0..1e100",
     "_state.params": "dict",
     "_state.runs": "dict",
-    "bandwidth_": "f used >0",
+    "bandwidth_": "f used >0..1e100",
     "n_iter_": "int 1..",
     "shifted_": "x n d",
     "labels_": "i n -1..n",
@@ -197,7 +197,7 @@ _CONSTRAINED = {
 def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
     low, span, schedule, params, runs = [values[name] for name in _CONSTRAINED][:5]
     points = (values["_fit_X"].astype(np.float64) - low) / span
-    check("scaling", points, "f n d", sizes)
+    check("scaling", points, "f n d -1e100..1e100", sizes)
     if params.keys() != model._shift_params().keys() or {*map(type, params.values())} != {str}:
         raise Refused("its shift had other parameters")
     longest = dict.fromkeys(("half 0", "half 1"), sizes["steps"]) | {"all": sizes["used"]}
@@ -207,7 +207,7 @@ def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
             raise Refused("its history is longer than its bandwidths, or there is none")
         for centres, group in history:
             within = dict(sizes)
-            check("history", centres, "f centres d", within)
+            check("history", centres, "f centres d -1e100..1e100", within)
             check("history", group, "i n 0..centres", within)
         check("links in the history", confidence, "f * >0", sizes)
         check("links in the history", pairs, f"i {len(confidence)} 2 0..n", sizes)
@@ -289,7 +289,7 @@ def _metric(_: Any, values: Values, sizes: Sizes) -> Built:
         values["cluster_centers_"] is None
     ):
         raise Refused("its density is not that of its rows under its metric")
-    modes = _modes(values, sizes, landscape.n_features if tilted else width)
+    modes = _modes(values, sizes, landscape.to_starts(points[:1]).shape[1])
     state = metric_mean_shift._State(
         space, rank, root, landscape, modes, values["_state.from_labels"]
     )

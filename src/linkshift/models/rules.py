@@ -7,7 +7,7 @@ rule              value
 ================= ==================================================================
 "f k d"           array of float64 with k rows and d columns; all numbers are finite
 "x k d"           the same, of float64 or float32
-"f k >0"          above zero; "0.." from zero up
+"f k >0"          above zero; "0.." from zero up, "0..9" to below nine
 "i n -1..k"       array of int64, from -1 to below k
 "float", "int"    one finite number; with a range, if need be
 "Links"           value of that class; "array" any array, "any" any value
@@ -58,7 +58,7 @@ def check(name: str, value: Any, rule: str, sizes: Sizes) -> None:
     if kind in (*_DTYPES, "float", "int"):
         low, _, high = limits.removeprefix(">").partition("..")
         inside = np.isfinite(value) & (value >= float(low or -np.inf))
-        inside &= value < (sizes[high] if high else np.inf)
+        inside &= value < (sizes[high] if high in sizes else float(high or np.inf))
         if limits.startswith(">"):
             inside &= value != float(low)
         if not np.all(inside):
