@@ -1158,7 +1158,7 @@ def test_one_row_raises():
 
 @every_kind
 def test_too_many_neighbours_warn(learned, kind):
-    with pytest.warns(UserWarning, match=r"90 neighbours .*there are 89") as caught:
+    with pytest.warns(UserWarning, match=r"90 neighbours .*only 89 other") as caught:
         fitted = MetricMeanShift(learned[kind], n_neighbors=90).fit(STRIPES)
     assert caught[0].filename == __file__
     whole = MetricMeanShift(learned[kind], n_neighbors=89).fit(STRIPES)
