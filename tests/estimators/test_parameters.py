@@ -286,8 +286,13 @@ def test_parameters_have_an_effect_or_raise(name, parameter):
         assert any(matters(name, i, parameter, value) for i in range(5) for value in values)
 
 
-def test_two_seeds_are_refused():
+def test_a_seed_of_the_metric_comes_first():
+    # As documented: the estimator's own is for a metric that has none.
     X, _ = two_blobs(2)
-    model = MetricMeanShift(quick_scml(random_state=0), n_neighbors=8, random_state=1)
-    with pytest.raises(ValueError, match="Give one of them"):
-        model.fit(X, links=Links(must=[(0, 1), (20, 21)], cannot=[(0, 20)]))
+    first, second = (
+        MetricMeanShift(quick_scml(random_state=0), n_neighbors=8, random_state=seed)
+        .fit(X, links=TRUE)
+        .metric_.metric_
+        for seed in (1, 2)
+    )
+    np.testing.assert_array_equal(first, second)

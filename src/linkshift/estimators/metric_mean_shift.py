@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
-from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import lift_coincident, neighbours_at_hand, pair_mean, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer, known_classes
@@ -341,13 +340,6 @@ class MetricMeanShift(Explains, LinkedClusterer):
         learner = clone(metric)
         if learner.random_state is None:
             learner.set_params(random_state=self.random_state)
-        elif self.random_state is not None:
-            raise Refusal(
-                "random_state is given twice: to the metric and to MetricMeanShift.",
-                "Give one of them.",
-                parameter="random_state",
-                value=self.random_state,
-            )
         if partial_labels is None:
             return learner.fit(points, links=links)
         codes = known_classes(partial_labels, points.shape[0])
