@@ -12,6 +12,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.utils._param_validation import InvalidParameterError
 from tests.estimators.variants import (
+    TRUE,
     VARIANTS,
     differ,
     mean_shift_by_links,

@@ -111,7 +111,7 @@ class MetricMeanShift(Explains, LinkedClusterer):
     n_jobs : int, default=None
         Number of threads of the shift. ``None`` takes all cores. Labels do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of SCML.
+        Seed of SCML, where that has none of its own.
     progress : callable, default=None
         Called with (points at rest, all points) as points arrive.
 
