@@ -491,7 +491,7 @@ def test_auto_landmarks_come_with_many_rows(monkeypatch):
     assert (
         KernelMeanShift(sigma=0.5, random_state=0).fit(many)._state.space.landmarks.shape[0] == 40
     )
-    assert KernelMeanShift(sigma=0.5, n_landmarks=None).fit(many)._space.exact
+    assert KernelMeanShift(sigma=0.5, n_landmarks=None).fit(many)._state.space.exact
 
 
 def test_all_rows_as_landmarks_change_nothing():

@@ -112,6 +112,7 @@ class PathMeanShift(Explains, ScoresSamples):
         "progress": [callable, None],
     }
     _counts_links = True
+    _min_samples = 2
     # Without links there is nothing to do: a meta-estimator hands them on unasked.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"links": True}
 
