@@ -17,7 +17,7 @@ from linkshift._core.convergence import warn_if_moving
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
-from linkshift.bandwidth import neighbours_at_hand, spread_bandwidth
+from linkshift.bandwidth.rules import neighbours_at_hand, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.explain import CHANCE, Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
