@@ -21,6 +21,10 @@ $(READY): pyproject.toml
 demo: $(READY)  ## cluster a data set with and without links, print a table, draw a picture
 	$(BIN)/python examples/demo.py
 
+# Two workers share the cores: threads of OpenMP that spin while they wait would take them from the
+# other worker, and did so for half of the time.
+test test-all: export OMP_WAIT_POLICY := passive
+
 test: $(READY)  ## the tests (without those marked slow)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 

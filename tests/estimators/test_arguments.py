@@ -93,6 +93,12 @@ def references(name, d):
     return [fitted(name, d)]
 
 
+@cache
+def fitted_kind(name, kind, d):
+    """What comes out with a kind of link."""
+    return fitted(name, d, **KINDS[kind])
+
+
 def takes(name, kind):
     """Whether ``fit`` has the arguments of a kind of link at all: SCML takes classes as y."""
     return not (name.startswith("SCML") and kind == "partial labels")
@@ -114,7 +120,7 @@ def test_links_have_an_effect_or_raise(name, kind, d):
             fitted(name, d, **KINDS[kind])
         assert says_what_to_do(refused.value)
         return
-    found = fitted(name, d, **KINDS[kind])
+    found = fitted_kind(name, kind, d)
     if kind == "none":
         assert len(np.unique(found["labels_"])) > 1 or name == "CMS growing"
     elif name == "CMS growing" and kind in ("must", "must, soft"):
@@ -145,7 +151,7 @@ def test_the_same_arguments_give_the_same(name):
     "name", ["CMS", "CMS growing", "CMS refine=None", "CMS blurring, flat", "Groups"]
 )
 def test_certain_links_hold_in_any_dimension(name, kind, d):
-    labels, links = fitted(name, d, **KINDS[kind])["labels_"], KINDS[kind]["links"]
+    labels, links = fitted_kind(name, kind, d)["labels_"], KINDS[kind]["links"]
     for i, j in links.must:
         assert labels[i] == labels[j]
     for i, j in links.cannot:

@@ -491,7 +491,7 @@ def test_auto_landmarks_come_with_many_rows(monkeypatch):
     assert (
         KernelMeanShift(sigma=0.5, random_state=0).fit(many)._state.space.landmarks.shape[0] == 40
     )
-    assert KernelMeanShift(sigma=0.5, n_landmarks=None).fit(many)._space.exact
+    assert KernelMeanShift(sigma=0.5, n_landmarks=None).fit(many)._state.space.exact
 
 
 def test_all_rows_as_landmarks_change_nothing():
@@ -502,7 +502,7 @@ def test_all_rows_as_landmarks_change_nothing():
 
 def test_climbing_in_company_finds_the_same(monkeypatch):
     alone = lines_model(**PAPER).fit(LINES, links=LINKS)
-    monkeypatch.setattr("linkshift.estimators.kernel_mean_shift._LARGE", 0)
+    monkeypatch.setattr("linkshift.shift.coalesce._LARGE", 0)
     together = lines_model(**PAPER).fit(LINES, links=LINKS)
     assert same_partition(alone.labels_, together.labels_)
     h = np.median(alone.bandwidth_)
@@ -615,35 +615,3 @@ def test_predict_before_fit_and_of_another_width():
         KernelMeanShift().predict(BLOBS)
     with pytest.raises(ValueError, match="features"):
         KernelMeanShift().fit(BLOBS).predict(BLOBS[:, :1])
-
-
-KINDS = {
-    "must": Links(must=[(0, 25)]),
-    "cannot": Links(cannot=[(3, 11)]),
-    "both": Links(must=[(0, 25)], cannot=[(3, 11)]),
-    "doubt": Links(must=[(0, 25)], must_confidence=0.3),
-}
-
-
-@pytest.mark.parametrize("d", [1, 3, 40])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("use_links", ["project", "learn"])
-def test_links_have_an_effect_or_raise(use_links, kind, d):
-    X = np.random.default_rng(0).normal(size=(40, d))
-    X[20:, 0] += 12.0 * np.sqrt(d)
-    model = KernelMeanShift(use_links=use_links, n_neighbors=8, **PAPER)
-    plain = model.fit(X).embedding_
-    far = np.linalg.norm(plain[:, None] - plain, axis=2)
-    if use_links == "project" and kind != "must":
-        with pytest.raises(ValueError, match="use_links='learn'"):
-            model.fit(X, links=KINDS[kind])
-        return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*do not hold")
-        moved = model.fit(X, links=KINDS[kind]).embedding_
-    assert np.abs(np.linalg.norm(moved[:, None] - moved, axis=2) - far).max() > 1e-3
-
-
-def test_misspelt_arguments_raise():
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        KernelMeanShift().fit(BLOBS, link=Links(must=[(0, 1)]))

@@ -2,6 +2,8 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -47,10 +49,11 @@ def fitted(name, X, h, links, **parameters):
     return quiet_fit(model, variant.table(X, X), links=of_kind(name, links))
 
 
-def to_be_fixed(names, failing):
-    """Names of variants, of which some do not keep a law yet."""
-    mark = pytest.mark.xfail(strict=True, reason="to be fixed by the common base")
-    return [pytest.param(name, marks=mark) if name in failing else name for name in names]
+@cache
+def model_of_rough_data(name, dtype=np.float64):
+    """A fitted model that tests share; whoever changes it takes a copy."""
+    X, h, links = rough()
+    return fitted(name, X.astype(dtype), h, links)
 
 
 # Labels ---------------------------------------------------------------------------------------
@@ -59,20 +62,18 @@ def to_be_fixed(names, failing):
 @both_dtypes
 @every_clusterer
 def test_training_rows_are_predicted_as_they_were_labelled(name, dtype):
-    X, h, links = rough()
-    X = X.astype(dtype)
-    model = fitted(name, X, h, links)
+    X = rough()[0].astype(dtype)
+    model = model_of_rough_data(name, dtype)
     np.testing.assert_array_equal(model.predict(CLUSTERERS[name].table(X, X)), model.labels_)
 
 
 # Of distances and kernel values, those of equal rows differ by rounding.
 OF_MATRICES = ["Kernel precomputed", "Groups, distances"]
 OF_ROWS = [name for name in CLUSTERERS if name not in OF_MATRICES]
-BY_BYTES = ["PCKMeans", "MPCKMeans", "MPCKMeans, one metric"]
 
 
 @both_dtypes
-@pytest.mark.parametrize("name", to_be_fixed(OF_ROWS, BY_BYTES))
+@pytest.mark.parametrize("name", OF_ROWS)
 def test_a_row_is_known_whatever_the_sign_of_its_noughts(name, dtype):
     X, h, links = rough()
     X = X.astype(dtype)
@@ -99,7 +100,7 @@ def test_rows_that_are_equal_are_predicted_alike(name, dtype):
 
 @every_clusterer
 def test_labels_are_numbers_without_gaps(name):
-    model = fitted(name, *rough())
+    model = model_of_rough_data(name)
     assert model.labels_.dtype == np.int64
     assert set(model.labels_.tolist()) - {-1} == set(range(model.n_clusters_))
 
@@ -123,7 +124,7 @@ def assert_order_does_not_matter(name, X, h, links, seed):
 
 
 @pytest.mark.parametrize("name", [n for n in CLUSTERERS if n not in BY_CHANCE + ROW_BY_ROW])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_order_of_rows_does_not_matter(name, seed):
     X, h, links = rough(seed=seed)
     if VARIANTS[name].uses == "must":
@@ -132,17 +133,16 @@ def test_the_order_of_rows_does_not_matter(name, seed):
 
 
 @pytest.mark.parametrize("name", [n for n in CLUSTERERS if n not in BY_CHANCE])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_order_of_rows_does_not_matter_where_clusters_are_clear(name, seed):
+def test_the_order_of_rows_does_not_matter_where_clusters_are_clear(name):
     X, h = two_blobs(3)
-    assert_order_does_not_matter(name, X, h, TRUE, seed)
+    assert_order_does_not_matter(name, X, h, TRUE, seed=0)
 
 
 @pytest.mark.parametrize(
     "name", [n for n, v in CLUSTERERS.items() if "n_jobs" in v.make(1.0, 3).get_params()]
 )
 def test_any_number_of_threads_gives_the_same_labels(name):
-    X, h, links = rough(150)
+    X, h, links = rough(120)
     one, two = (fitted(name, X, h, links, n_jobs=n_jobs) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
     table = CLUSTERERS[name].table(X + 0.1, X)
@@ -155,8 +155,7 @@ def test_any_number_of_threads_gives_the_same_labels(name):
 @both_dtypes
 @every_clusterer
 def test_centres_have_the_type_of_the_data(name, dtype):
-    X, h, links = rough()
-    model = fitted(name, X.astype(dtype), h, links)
+    model = model_of_rough_data(name, dtype)
     names = ["cluster_centers_"] + ["shifted_"] * name.startswith("CMS")
     for attribute in names:
         if hasattr(model, attribute):
@@ -187,8 +186,7 @@ def out_of_range(name):
 
 @every_estimator
 def test_a_bad_parameter_leaves_the_earlier_fit(name):
-    X, h, links = rough()
-    model = fitted(name, X, h, links)
+    X, model = rough()[0], deepcopy(model_of_rough_data(name))
     before, change, good = seen(name, model, X), out_of_range(name), model.get_params()
     other = X[:, :2]
     with pytest.raises(ValueError, match=f"'{next(iter(change))}' parameter"):
@@ -200,24 +198,17 @@ def test_a_bad_parameter_leaves_the_earlier_fit(name):
 CONTRADICTION = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
 BEYOND = Links(must=[(0, 1000)], cannot=[(0, 5)])
 WEIGH_LINKS = ["MeanShift by links", "Refined", "Refined k-means", "Refined by links"]
-WRITE_TOO_EARLY = [n for n in VARIANTS if n.startswith(("Metric", "Groups"))] + ["Kernel learn"]
-WRITE_TOO_EARLY.remove("Metric matrix")
-# scikit-learn's validate_data, which these call first, writes the number of columns.
-WRITE_COLUMNS = [n for n in VARIANTS if not n.startswith("MeanShift")] + ["MeanShift by links"]
 
 
 def assert_a_failed_fit_leaves_the_earlier_one(name, other, **given):
-    X, h, links = rough()
-    model = fitted(name, X, h, links)
+    X, model = rough()[0], deepcopy(model_of_rough_data(name))
     before = seen(name, model, X)
     with pytest.raises(ValueError, match=r"."):
         quiet_fit(model, VARIANTS[name].table(other, other), **given)
     assert not differ(seen(name, model, X), before)
 
 
-@pytest.mark.parametrize(
-    "name", to_be_fixed([n for n in VARIANTS if n not in WEIGH_LINKS], WRITE_TOO_EARLY)
-)
+@pytest.mark.parametrize("name", [n for n in VARIANTS if n not in WEIGH_LINKS])
 def test_links_that_contradict_each_other_leave_the_earlier_fit(name):
     other = 2.0 * rough()[0][::-1] + 5.0
     assert_a_failed_fit_leaves_the_earlier_one(name, other, links=CONTRADICTION)
@@ -229,7 +220,7 @@ def test_links_out_of_range_leave_the_earlier_fit(name):
     assert_a_failed_fit_leaves_the_earlier_one(name, other, links=BEYOND)
 
 
-@pytest.mark.parametrize("name", to_be_fixed(VARIANTS, WRITE_COLUMNS))
+@pytest.mark.parametrize("name", VARIANTS)
 def test_a_failed_fit_on_other_columns_leaves_the_earlier_one(name):
     other = rough()[0][:50, :2]
     assert_a_failed_fit_leaves_the_earlier_one(name, other, links=BEYOND)
@@ -251,8 +242,7 @@ def test_fit_writes_to_no_parameter_and_a_clone_is_not_fitted(name):
 
 @every_estimator
 def test_a_copy_by_pickle_is_the_same_model(name):
-    X, h, links = rough()
-    model = fitted(name, X, h, links)
+    X, model = rough()[0], model_of_rough_data(name)
     copy = pickle.loads(pickle.dumps(model))
     assert not differ(seen(name, copy, X), seen(name, model, X))
 
@@ -260,7 +250,7 @@ def test_a_copy_by_pickle_is_the_same_model(name):
 @pytest.mark.filterwarnings("ignore")  # by one filter for all threads
 @every_estimator
 def test_two_fits_at_once_are_as_one_after_the_other(name):
-    problems = [rough(80, seed=seed) for seed in range(4)]
+    problems = [rough(80, seed=seed) for seed in range(2)]
 
     def fit(problem):
         X, h, links = problem
@@ -322,6 +312,8 @@ def test_partial_labels_reach_the_last_step_of_a_pipeline(name):
 @pytest.mark.usefixtures("routing")
 @with_links
 def test_links_that_nobody_asked_for_do_not_get_lost(name):
+    if name == "MeanShift by links":
+        pytest.skip("asks for links by itself: without them there is nothing to do")
     X, h, links = rough()
     with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="links"):
         make_pipeline(StandardScaler(), VARIANTS[name].make(h, 3)).fit(X, links=links)

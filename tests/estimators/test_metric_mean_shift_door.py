@@ -141,13 +141,6 @@ def test_y_is_ignored():
     )
 
 
-def test_links_in_the_place_of_y_raise():
-    with pytest.raises(TypeError, match=r"links=\.\.\."):
-        model().fit(STRIPES, LINKS)
-    with pytest.raises(TypeError, match=r"links=\.\.\."):
-        model(np.eye(3)).fit(STRIPES, LINKS)
-
-
 def names(y, unknown):
     out = np.array(["red", "green", "blue"], dtype=object)[y]
     out[1::2] = unknown

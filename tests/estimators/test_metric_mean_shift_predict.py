@@ -71,7 +71,7 @@ def test_a_kernel_is_the_same_on_its_coordinates(kind):
 
 
 def fitted_coordinates(fitted):
-    return fitted._space.transform(STRIPES)[:, : fitted.rank_]
+    return fitted._state.space.transform(STRIPES)[:, : fitted.rank_]
 
 
 def test_the_default_width_follows_the_mean_pair_distance():

@@ -12,7 +12,6 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import linkshift
 from linkshift import (
     SCML,
     ConstrainedMeanShift,
@@ -21,6 +20,7 @@ from linkshift import (
     Links,
     MeanShift,
     MetricMeanShift,
+    PathMeanShift,
     RefinedClustering,
 )
 from linkshift.baselines import MPCKMeans, PCKMeans
@@ -106,16 +106,16 @@ RARER = [
     Taught("local", kernel="gaussian", n_neighbors=12, random_state=0),
 ]
 
-if hasattr(linkshift, "PathMeanShift"):
 
-    class Chosen(linkshift.PathMeanShift):
-        """Links of the halves choose the bandwidth."""
+class Chosen(PathMeanShift):
+    """Links of the halves choose the bandwidth."""
 
-        def fit(self, X, y=None):
-            return super().fit(X, y, links=links_of_halves(X))
+    def fit(self, X, y=None):
+        return super().fit(X, y, links=links_of_halves(X))
 
-    TYPICAL += [Chosen()]
-    RARER += [Chosen(kernel="gaussian")]
+
+TYPICAL += [Chosen()]
+RARER += [Chosen(kernel="gaussian")]
 
 
 def reasons(estimator):

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
@@ -67,9 +66,7 @@ def quiet_fit(model, X, **given):
 
 def mean_shift_by_links(**parameters):
     """Mean shift whose bandwidth is chosen by links."""
-    if hasattr(linkshift, "PathMeanShift"):
-        return linkshift.PathMeanShift(**parameters)
-    return MeanShift(bandwidth="links", **parameters)
+    return linkshift.PathMeanShift(**parameters)
 
 
 def gaussian_kernel(A, B, width=8.0):
@@ -130,10 +127,6 @@ def says_what_to_do(error):
     """Whether a message names a remedy: something to give, set, drop or use instead."""
     advice = r"\b(give|set|drop|use|take|write|pass|leave|keep|add|call|needs?|remove|only)\b|="
     return re.search(advice, str(error), flags=re.IGNORECASE) is not None
-
-
-def ignored(reason):
-    return pytest.mark.xfail(strict=True, reason=f"ignored in silence: {reason}")
 
 
 _ONE = {"n_jobs": 1}  # threads cost more than they save here

@@ -435,7 +435,9 @@ def test_a_path_along_growing_bandwidths_ends_at_the_mode():
 def test_pooled_rows_seeds_and_noise_are_told():
     pooled = MeanShift(bandwidth=2.0, bin_size=0.5, kernel="gaussian").fit(X)
     explanation = pooled.explain(3)
-    np.testing.assert_allclose(explanation.path[0], pooled._cells.points[pooled._cells.member[3]])
+    np.testing.assert_allclose(
+        explanation.path[0], pooled._state.cells.points[pooled._state.cells.member[3]]
+    )
     assert any("cell" in note for note in explanation.notes)
     seeded = MeanShift(bandwidth=2.0, bin_seeding=True).fit(X)
     assert any("started elsewhere" in note for note in seeded.explain(3).notes)

@@ -60,10 +60,6 @@ class PCKMeans(LinkedKMeans):
         Iterations of the kept run.
     link_report_ : LinkReport
         Which links hold.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     See Also
     --------

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.attributes import all_or_none
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Refusal
 from linkshift.links import ClosedLinks, Links, class_codes
@@ -60,6 +61,9 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
 
     # Whether links are counted: up to 200 labelled rows are then linked pair by pair.
     _counts_links: ClassVar[bool] = False
+
+    # Rows that a fit needs.
+    _min_samples: ClassVar[int] = 1
 
     labels_: NDArray[np.int64]
     links_: Links
@@ -104,18 +108,13 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
     ) -> Self:
         """Read, close the links, fit, keep; whatever raises leaves an earlier fit as it was."""
         _refuse_links_as_y(y)
-        before = dict(self.__dict__)
-        try:
+        with all_or_none(self):
             data = self._read(X, reset=True)
             self._check_combinations()
             rows = self._rows(data)
             closed = closed_links(links, partial_labels, len(rows), counted=self._counts_links)
             more |= self._supervision(links, partial_labels)
             self._keep(rows, closed, self._fit(data, closed, **more))
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     @abstractmethod
@@ -128,7 +127,13 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Check the data, in ``fit`` and in ``predict``."""
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        return validate_data(
+            self,
+            X,
+            dtype=[np.float64, np.float32],
+            reset=reset,
+            ensure_min_samples=self._min_samples if reset else 1,
+        )
 
     def _rows(self, data: Any) -> Array:
         """One row for each sample, to tell which are equal."""

@@ -22,7 +22,6 @@ from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, 
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
 from linkshift.links import ClosedLinks, Links
-from linkshift.modes import merge_close
 from linkshift.refinement import (
     absorb_dust,
     hold,
@@ -36,10 +35,17 @@ from linkshift.shift.constrained import (
     LinkKernel,
     LinkKernelName,
 )
-from linkshift.shift.constrained.bending import centres_apart
-from linkshift.shift.constrained.runs import ConstrainedShift, Run, given_schedule, part_of
+from linkshift.shift.constrained.runs import (
+    ConstrainedShift,
+    Run,
+    given_schedule,
+    merged_labels,
+    part_of,
+)
 
 __all__ = ["ConstrainedMeanShift"]
+
+_CHANGED = "Parameters have changed since fit; call fit again."
 
 
 @dataclass(frozen=True)
@@ -87,16 +93,14 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         The lambda of :math:`h_c = \max\{\epsilon, \min\{h, \lambda \|t_x - t_y\|\}\}`.
     bandwidth : float or array-like, default=None
         ``None`` grows h from the smallest nonzero distance between two points. A number keeps it
-        fixed; an array gives h for each iteration (``max_iter`` is then not used and must stay
-        at its default). In scaled units, where features run from 0 to 1, unless
-        ``scale_features=False``.
+        fixed; an array gives h for each iteration, instead of ``max_iter``. In scaled units,
+        where features run from 0 to 1, unless ``scale_features=False``.
     growth : {"links", "full"}, default="links"
         How far h grows when ``bandwidth`` is None. ``"full"``, as in the paper: to the largest
-        distance between two points, where links alone keep clusters apart. That asks for many
-        links. ``"links"``: the same when there is a link for two rows, from 2,500 links on, or
-        with fewer than ten. In between, half of the links bend the shift and the other half say
-        at which of a few bandwidths they agree with the clusters best; growth stops there. This
-        costs two more shifts, of at most 5,000 rows.
+        distance between two points, which asks for many links. ``"links"``: the same when there
+        is a link for two rows, from 2,500 links on, or with fewer than ten. In between, half of
+        the links bend the shift and the other half say at which of a few bandwidths they agree
+        with the clusters best. This costs two more shifts, of at most 5,000 rows.
     schedule : {"linear", "geometric"}, default="linear"
         How h grows when ``bandwidth`` is None.
     max_iter : int, default=80
@@ -104,12 +108,12 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     blurring : bool, default=False
         Whether samples move along with their centres.
     scale_features : bool, default=True
-        Bring every feature to [0, 1] first, as the paper does. Constant features become 0.
+        Bring every feature to [0, 1] first, as the paper does.
     refine : {"links", None}, default="links"
         Settle labels by links and neighbours after the shift.
     enforce : bool, default=True
-        Make every link hold in ``labels_``: what refinement leaves open is moved to another
-        cluster, if need be to a new one. Links with a confidence below one are never enforced.
+        Make every link of confidence one hold in ``labels_``: what refinement leaves open is
+        moved to another cluster, if need be to a new one.
     min_cluster_size : int, default=1
         Clusters smaller than this are given to their neighbours' clusters, before refinement.
     n_neighbors : int, default=20
@@ -117,17 +121,15 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     penalty : float, default=2.0
         Cost of a violated link in refinement.
     max_pairs : int, default=30000
-        Most cannot-linked pairs of rows that bend the shift. When the closure has more (large
-        must-linked components), each pair of components is represented by an equal share of
-        its pairs, at least one, with a warning. Labels honour all links in any case. Links of
-        lower confidence are not closed and do not count.
+        Most cannot-linked pairs of rows that bend the shift. When the closure has more, each
+        pair of components is represented by an equal share of its pairs, with a warning. Labels
+        honour all links in any case.
     keep_history : bool, default=False
         Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     progress : callable, default=None
-        Called with (iterations made, iterations) after each iteration; the number of all may
-        shrink when links say that growth stops early.
+        Called with (iterations made, iterations), of which there may be fewer in the end.
 
     Attributes
     ----------
@@ -135,27 +137,19 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         Cluster of each row.
     n_clusters_ : int
         Number of clusters.
-    links_ : Links
-        The links that were given, those of ``partial_labels`` included.
-    link_report_ : LinkReport
-        Which of them hold.
+    links_, link_report_ : Links, LinkReport
+        The links, those of ``partial_labels`` included, and which of them hold.
     shifted_ : ndarray of shape (n_samples, n_features)
         Where each row's centre ended, in the units of X.
     bandwidth_ : ndarray of shape (n_iterations,)
-        Schedule of bandwidths up to where growth stopped, in scaled units when
-        ``scale_features``.
+        Bandwidths up to where growth stopped, in scaled units when ``scale_features``.
     n_iter_ : int
-        Iterations made; fewer than scheduled when nothing could change any more.
+        Iterations made; fewer when nothing could change any more.
     history_ : list of ndarray of shape (n_samples, n_features)
-        Positions before each iteration and after the last, with ``keep_history=True``.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
+        Positions before each iteration and after the last, with ``keep_history``.
 
     See Also
     --------
-    MeanShift : without links.
     linkshift.refine : the refinement alone, after any clustering.
 
     Notes
@@ -167,9 +161,6 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
 
     New rows are labelled by a vote of the nearest training rows
     (:func:`linkshift.refinement.neighbours_vote`).
-
-    Without cannot-links the growing bandwidth merges everything into one cluster; a warning
-    says so.
 
     References
     ----------
@@ -284,7 +275,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         check_is_fitted(self, "labels_")
         if not self._state.runs:
             raise ValueError("refit goes on from the history: fit with keep_history=True first.")
-        self._refuse_changed_params()
+        if self._shift_params() != self._state.params:
+            raise ValueError(_CHANGED)
         closed = closed_links(links, partial_labels, len(self._fit_X), counted=True)
         self._check_links(closed)
         self._keep(self._fit_X, closed, self._cluster(self._state, closed, self._fit_X.dtype))
@@ -295,15 +287,11 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         if self.truncation != 0.2 and self.kernel != "truncated_gaussian":
             raise ValueError("truncation is for kernel='truncated_gaussian' only.")
         if self.penalty != 2.0 and self.refine is None:
-            raise ValueError(
-                "penalty is the price of a link in refinement: it needs refine='links'."
-            )
+            raise ValueError("penalty is the price of a link in refinement: set refine='links'.")
         if self.bandwidth is None:
             return
         if self.schedule != "linear" or self.growth != "links":
-            raise ValueError(
-                "schedule and growth say how the bandwidth grows; they need bandwidth=None."
-            )
+            raise ValueError("schedule and growth say how h grows; they need bandwidth=None.")
         if np.ndim(self.bandwidth) and self.max_iter != 80:
             raise ValueError("An array of bandwidths says how many iterations; drop max_iter.")
 
@@ -315,10 +303,6 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             for name, value in self.get_params().items()
             if name not in free
         }
-
-    def _refuse_changed_params(self) -> None:
-        if self._shift_params() != self._state.params:
-            raise ValueError("Parameters have changed since fit; call fit again.")
 
     def _check_links(self, closed: ClosedLinks) -> None:
         """Refuse links that nothing would look at, and contradictions among certain ones."""
@@ -452,7 +436,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self, ascent: ConstrainedAscent, bandwidth: float, closed: ClosedLinks, neighbours: Array
     ) -> Array:
         """From end positions to labels: merge what is close, then let links settle."""
-        labels = self._merged(ascent.centres, ascent.group, bandwidth, closed)
+        apart = closed.closure if self.enforce else None
+        labels = merged_labels(ascent.centres, ascent.group, bandwidth, apart)
         labels = absorb_dust(labels, neighbours, self.min_cluster_size)
         if self.refine == "links" and len(closed):
             labels = merge_by_votes(labels, closed.links)
@@ -461,22 +446,14 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             labels = hold(labels, closed.closure, neighbours)
         return labels
 
-    def _merged(self, centres: Array, group: Array, bandwidth: float, closed: ClosedLinks) -> Array:
-        """Cluster of each row by the closeness of the centres alone."""
-        apart = None
-        if self.enforce and len(closed.closure.component_cannot):
-            apart = centres_apart(group, closed.closure)
-        # The paper's threshold: kernel value above 0.99 at the last bandwidth.
-        radius = bandwidth * np.sqrt(-np.log(0.99))
-        return merge_close(centres, radius, apart)[group]
-
     def _predict(self, data: Array) -> Array:
         state = self._state
         return neighbours_vote(state.scaled(data), state.points, self.labels_, self.n_neighbors)
 
     def _evidence(self, row: int) -> Evidence:
         """Tell what explains a row: its centre's path, what bent it, and fits from the history."""
-        self._refuse_changed_params()
+        if self._shift_params() != self._state.params:
+            raise ValueError(_CHANGED)
         state, n = self._state, len(self._fit_X)
         points, closed = state.points, ClosedLinks(self.links_, n)
         runs, shift = dict(state.runs), self._shift(points)
@@ -484,9 +461,11 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             runs["all"], _ = shift.run(closed, self.bandwidth_, None, keep=True)
         run = runs["all"]
         centres, group = run.history[-1]
+        pairs, confidence = run.bending
+        apart, dtype = closed.closure if self.enforce else None, self._fit_X.dtype
         bending = Bending(
-            pairs=run.bending[0],
-            confidence=run.bending[1],
+            pairs,
+            confidence,
             history=run.history,
             bandwidths=self.bandwidth_,
             points=points,
@@ -494,14 +473,13 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             enforced=self.enforce,
             **shift.options,
         )
-        dtype = self._fit_X.dtype
         return Evidence(
             points,
             self._refits(replace(state, runs=runs)),
             path=np.stack([centres[group[row]] for centres, group in run.history]),
             shown=lambda positions: state.unscaled(positions).astype(dtype),
             bending=bending,
-            before_links=self._merged(centres, group, float(self.bandwidth_[-1]), closed),
+            before_links=merged_labels(centres, group, self.bandwidth_[-1], apart),
         )
 
     def _refits(self, state: _State) -> Callable[[Links], Refit]:
@@ -516,9 +494,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             for name, run in other.state.runs.items():
                 runs.setdefault(name, run)  # halves that were not there serve the next
             then, now = other.attributes["bandwidth_"], self.bandwidth_
-            note = ""
-            if len(then) != len(now):
-                note = f"its bandwidth then grows to {then[-1]:.3g} instead of {now[-1]:.3g}"
-            return Refit(other.labels, note)
+            note = f"its bandwidth then grows to {then[-1]:.3g} instead of {now[-1]:.3g}"
+            return Refit(other.labels, note if len(then) != len(now) else "")
 
         return refit

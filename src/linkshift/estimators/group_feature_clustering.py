@@ -125,10 +125,6 @@ class GroupFeatureClustering(LinkedClusterer):
         Which of the links hold, those of ``partial_labels`` included.
     n_iter_ : int
         Iterations made from the partition that needed most.
-    n_features_in_ : int
-        Number of columns seen in ``fit`` (for one table only).
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     See Also
     --------

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
@@ -25,7 +25,7 @@ from linkshift.metrics import link_satisfaction
 from linkshift.modes import Modes, basin_labels, merge_ends
 from linkshift.profiles import Profile
 from linkshift.refinement import nearest_of, refined_part
-from linkshift.shift.coalesce import climb_together
+from linkshift.shift.coalesce import climb_spots
 from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend
 from linkshift.shift.neighbours import nearest_neighbours
@@ -47,7 +47,6 @@ _EXACT_ROWS = 4000  # up to here "auto" takes no landmarks: seconds to a minute,
 _AUTO_LANDMARKS = 500
 _LEARNED_DIMENSION = 1.0
 _MERGE = 1e-2  # ends within this many median bandwidths are one mode
-_LARGE = 2e7  # starts x points x columns: from here on paths that meet go on as one
 
 
 @dataclass(frozen=True)
@@ -156,10 +155,9 @@ class KernelMeanShift(Explains, LinkedClusterer):
         Cluster of each row.
     n_clusters_ : int
         Number of clusters.
-    links_ : Links
-        The links that were given, those of ``partial_labels`` included.
-    link_report_ : LinkReport
-        Which of them hold. A learned kernel may break some, and a warning says how many.
+    links_, link_report_ : Links, LinkReport
+        The links, those of ``partial_labels`` included, and which of them hold. A learned kernel
+        may break some, and a warning says how many.
     embedding_ : ndarray of shape (n_samples, `rank_`)
         Points in the space that links have shaped, along its principal axes.
     shifted_ : ndarray of shape (n_samples, `rank_`)
@@ -180,10 +178,6 @@ class KernelMeanShift(Explains, LinkedClusterer):
         Participation ratio of the kernel matrix that links have shaped.
     n_iter_ : int
         Steps made by the point that made most.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     See Also
     --------
@@ -192,8 +186,8 @@ class KernelMeanShift(Explains, LinkedClusterer):
 
     Notes
     -----
-    Rows whose k nearest neighbours coincide with them (to 1e-6 of the data's radius) have no
-    bandwidth of their own: they take the smallest of the others, or 1 when all rows coincide.
+    Rows whose k nearest neighbours coincide with them (to 1e-6 of the data's radius) take the
+    smallest bandwidth of the others, or 1 when all rows coincide.
 
     Exact unless landmarks or ``max_points`` come in. All is computed in float64. Memory is
     O(n^2) when exact, else O(n m) for m landmarks.
@@ -201,8 +195,7 @@ class KernelMeanShift(Explains, LinkedClusterer):
     New rows are projected onto the span of the training rows, moved as links say, and climb to a
     mode. Where refinement has given the training rows of a mode several labels, the nearest of
     these rows in the space decides. Where only a part of the rows was shifted, the nearest row
-    of that part does. For ``kernel="precomputed"`` new rows are kernel values with all training
-    rows.
+    of that part does.
 
     References
     ----------
@@ -249,6 +242,7 @@ class KernelMeanShift(Explains, LinkedClusterer):
         "random_state": ["random_state"],
         "progress": [callable, None],
     }
+    _min_samples = 2
 
     def __init__(
         self,
@@ -298,16 +292,6 @@ class KernelMeanShift(Explains, LinkedClusterer):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel == "chi2"
         return tags
-
-    def _read(self, X: Any, *, reset: bool) -> Array:
-        data: Array = validate_data(
-            self,
-            X,
-            dtype=[np.float64, np.float32],
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-        )
-        return data
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""
@@ -366,14 +350,19 @@ class KernelMeanShift(Explains, LinkedClusterer):
         k = neighbours_at_hand(self.n_neighbors, points.shape[0])
         bandwidth = spread_bandwidth(points, k) * scale
         density = build_density(points, bandwidth, Profile("gaussian"), dimension=dimension)
-        ends, start, modes, n_iter = self._shift(density, points, bandwidth, closed, rows)
-        basin = basin_labels(ends, modes)[start]
+        together = closed.closure.component[rows] if self.use_links == "project" else None
+        merge = _MERGE * float(np.median(bandwidth))
+        ascent, start = climb_spots(
+            density, points, bandwidth, together, radius=merge, **self._options()
+        )
+        warn_if_moving(ascent.converged, self.max_iter)
+        modes = merge_ends(ascent.ends, ascent.total, merge)
+        basin = basin_labels(ascent.ends, modes)[start]
         nearest_point = nearest_of(embedding.points, rows)
         if nearest_point is not None:
             basin = basin[nearest_point]
-        state = _State(
-            embedding.space, embedding.map, density, modes, ends, start, basin, nearest_point
-        )
+        shaped = embedding.space, embedding.map
+        state = _State(*shaped, density, modes, ascent.ends, start, basin, nearest_point)
         labels = basin
         if self.refine == "links" and len(closed):
             labels = refined_part(embedding.points, labels, closed, rows, nearest_point)
@@ -386,7 +375,7 @@ class KernelMeanShift(Explains, LinkedClusterer):
             "dimension_": dimension,
             "effective_dimension_": embedding.effective_dimension,
             "rank_": embedding.rank,
-            "n_iter_": n_iter,
+            "n_iter_": ascent.n_iter,
         }
         if kernel.name == "gaussian":
             attributes["sigma_"] = kernel.sigma
@@ -419,36 +408,6 @@ class KernelMeanShift(Explains, LinkedClusterer):
         if self.max_points is None or n <= self.max_points:
             return np.arange(n)
         return np.sort(random.choice(n, self.max_points, replace=False))
-
-    def _shift(
-        self,
-        density: Density,
-        points: Array,
-        bandwidth: Array,
-        closed: ClosedLinks,
-        rows: Array,
-    ) -> tuple[Array, Array, Modes, int]:
-        """Climb from every point; rows on one spot climb as one."""
-        together = np.arange(rows.shape[0])
-        if self.use_links == "project":
-            together = closed.closure.component[rows]
-        _, first, start = np.unique(together, return_index=True, return_inverse=True)
-        merge = _MERGE * float(np.median(bandwidth))
-        if first.shape[0] * points.size > _LARGE:
-            ascent = climb_together(
-                points,
-                bandwidth,
-                density.profile,
-                points[first],
-                dimension=density.dimension,
-                radius=merge,
-                **self._options(),
-            )
-        else:
-            ascent = ascend(density, points[first], **self._options())
-        warn_if_moving(ascent.converged, self.max_iter)
-        modes = merge_ends(ascent.ends, ascent.total, merge)
-        return ascent.ends, start, modes, ascent.n_iter
 
     def _options(self) -> dict[str, Any]:
         return {

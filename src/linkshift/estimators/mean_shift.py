@@ -120,10 +120,6 @@ class MeanShift(Explains, ScoresSamples):
         Steps made by the start that made most.
     paths_ : list of ndarray of shape (steps + 1, n_features)
         Positions of each start, with ``keep_paths=True``.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     See Also
     --------

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
@@ -111,7 +111,7 @@ class MetricMeanShift(Explains, LinkedClusterer):
     n_jobs : int, default=None
         Number of threads of the shift. ``None`` takes all cores. Labels do not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of SCML.
+        Seed of SCML, where that has none of its own.
     progress : callable, default=None
         Called with (points at rest, all points) as points arrive.
 
@@ -139,10 +139,6 @@ class MetricMeanShift(Explains, LinkedClusterer):
         Which of them hold.
     n_iter_ : int
         Steps made by the point that made most.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     See Also
     --------
@@ -210,6 +206,7 @@ class MetricMeanShift(Explains, LinkedClusterer):
         "random_state": ["random_state"],
         "progress": [callable, None],
     }
+    _min_samples = 2
 
     def __init__(
         self,
@@ -243,16 +240,6 @@ class MetricMeanShift(Explains, LinkedClusterer):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
-
-    def _read(self, X: Any, *, reset: bool) -> Array:
-        data: Array = validate_data(
-            self,
-            X,
-            dtype=[np.float64, np.float32],
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-        )
-        return data
 
     def _supervision(self, links: Links | None, partial_labels: ArrayLike | None) -> dict[str, Any]:
         return {"from_links": links is not None, "partial_labels": partial_labels}

@@ -85,10 +85,6 @@ class PathMeanShift(Explains, ScoresSamples):
         Levels up to it.
     links_, link_report_ : Links, LinkReport
         The links, and which of them hold.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     See Also
     --------
@@ -116,6 +112,7 @@ class PathMeanShift(Explains, ScoresSamples):
         "progress": [callable, None],
     }
     _counts_links = True
+    _min_samples = 2
     # Without links there is nothing to do: a meta-estimator hands them on unasked.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"links": True}
 

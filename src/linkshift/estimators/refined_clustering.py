@@ -55,10 +55,6 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         The links, those of partial labels included.
     link_report_ : LinkReport
         Which links hold.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     Notes
     -----

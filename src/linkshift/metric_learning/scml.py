@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
+from linkshift._core.attributes import all_or_none
 from linkshift.links import Links
 from linkshift.metric_learning.bases import label_bases, link_bases
 from linkshift.metric_learning.learning import Learned, learn
@@ -163,10 +164,6 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
         Passes made; for "local" those of both stages.
     classes_ : ndarray or None
         Classes seen in ``fit``; None when it was given links.
-    n_features_in_ : int
-        Number of columns seen in ``fit``.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, when X has names.
 
     Notes
     -----
@@ -277,7 +274,7 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
         self
         """
         self._check_options(y, links)
-        with threadpool_limits(limits=1):
+        with all_or_none(self), threadpool_limits(limits=1):
             random = check_random_state(self.random_state)
             data, triplets, bases = self._prepare(X, y, links, random)
             learned = learn(

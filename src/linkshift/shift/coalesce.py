@@ -28,9 +28,10 @@ from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend
 from linkshift.shift.landscape import Ascent
 
-__all__ = ["climb_together", "group_close"]
+__all__ = ["climb_spots", "climb_together", "group_close"]
 
 
+_LARGE = 2e7  # starts x points x columns: from here on paths that meet go on as one
 _STEPS = 5  # between two looks at who has met: a look costs about half a step
 _COARSE_TOL = 1e-3
 _BLOCK = 512
@@ -103,6 +104,53 @@ def climb_together(
     if progress is not None:
         progress(m, m)
     return Ascent(last.ends[place], last.total[place], last.converged[place], n_iter + last.n_iter)
+
+
+def climb_spots(
+    density: Density,
+    points: Array,
+    bandwidth: Array,
+    together: Array | None,
+    *,
+    radius: float,
+    **options: Any,
+) -> tuple[Ascent, Array]:
+    """Climb from every point of a density; points on one spot climb as one.
+
+    Parameters
+    ----------
+    density : Density
+        Of the points.
+    points, bandwidth
+        What it was built from.
+    together : ndarray of shape (n,), or None
+        The spot of each point; None where all are on spots of their own.
+    radius : float
+        Paths that come this close go on as one, where there are many points in many columns.
+    **options
+        As for :func:`climb_together`.
+
+    Returns
+    -------
+    ascent : Ascent
+        Of one point of each spot.
+    start : ndarray of shape (n,)
+        Which of them stands for each point.
+    """
+    spots = np.arange(points.shape[0]) if together is None else together
+    _, first, start = np.unique(spots, return_index=True, return_inverse=True)
+    if first.shape[0] * points.size <= _LARGE:
+        return ascend(density, points[first], **options), start
+    ascent = climb_together(
+        points,
+        bandwidth,
+        density.profile,
+        points[first],
+        dimension=density.dimension,
+        radius=radius,
+        **options,
+    )
+    return ascent, start
 
 
 class _Positions:

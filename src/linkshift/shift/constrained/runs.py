@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from linkshift._core.arrays import Array, Progress
-from linkshift.links import ClosedLinks
+from linkshift.links import ClosedLinks, Closure
+from linkshift.modes import merge_close
 from linkshift.shift.constrained.ascent import (
     ConstrainedAscent,
     History,
@@ -17,9 +18,9 @@ from linkshift.shift.constrained.ascent import (
     constrained_ascend,
     first_effect,
 )
-from linkshift.shift.constrained.bending import changed_pairs, closed_pairs
+from linkshift.shift.constrained.bending import centres_apart, changed_pairs, closed_pairs
 
-__all__ = ["ConstrainedShift", "Run", "given_schedule", "part_of"]
+__all__ = ["ConstrainedShift", "Run", "given_schedule", "merged_labels", "part_of"]
 
 
 class Run(NamedTuple):
@@ -121,3 +122,18 @@ def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None
     if progress is None:
         return None
     return lambda made, total: progress(part * total + made, parts * total)
+
+
+def merged_labels(
+    centres: Array, group: Array, bandwidth: float, apart: Closure | None
+) -> NDArray[np.int64]:
+    """Cluster of each row by the closeness of the centres alone.
+
+    Centres whose rows ``apart`` holds apart are not merged. The threshold is the paper's: a kernel
+    value above 0.99 at the last bandwidth.
+    """
+    pairs = None
+    if apart is not None and len(apart.component_cannot):
+        pairs = centres_apart(group, apart)
+    radius = bandwidth * np.sqrt(-np.log(0.99))
+    return merge_close(centres, radius, pairs)[group]
