@@ -111,10 +111,8 @@ class MeanShift(Explains, ScoresSamples):
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Modes, the densest first.
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
     bandwidth_ : float or ndarray of shape (n_samples,)
         Bandwidth used.
     n_iter_ : int

@@ -118,10 +118,8 @@ class MetricMeanShift(Explains, LinkedClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Modes, in the columns of X (not with a kernel).
     metric_ : SCML or ndarray
