@@ -120,8 +120,8 @@ class BandwidthPath:
         Rand index with the clustering at every other bandwidth, integrated over
         :math:`\log_2 h`. A clustering that holds over a fourfold bandwidth and has nothing in
         common with the others has a stability of 2; more levels change it little. One cluster
-        of all rows, and one for each row, hold for ever to either side: they count nought and
-        have nought.
+        of all rows, and one for each row, hold for ever to either side: they count zero and
+        have zero.
 
         Levels are nested, so with :math:`S_t` the number of pairs of rows that level t joins, of
         N pairs, and t below u,

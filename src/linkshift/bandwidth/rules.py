@@ -123,7 +123,7 @@ def neighbour_bandwidth(
     .. math:: h_i = \|x_i - x_{i,(k)}\|_2
 
     The rule of Tuzel et al. (2009) and of Cheema's thesis (2016, eq. 4.3). The point itself is
-    not counted. Where k neighbours coincide with the point, the distance is nought; such points
+    not counted. Where k neighbours coincide with the point, the distance is zero; such points
     get the smallest positive bandwidth of the others (1.0 when all points coincide). A hair is
     added (1e-9 of it, 1e-6 in float32): the k-th neighbour stands on the very edge of a truncated
     kernel, and rounding must not decide whether it counts.
@@ -256,7 +256,7 @@ def grow(
 
 
 def _positive(X: Array, sample_weight: Array | None) -> tuple[Array, Array | None]:
-    """Leave out rows of weight nought; no weights when all are one."""
+    """Leave out rows of weight zero; no weights when all are one."""
     if sample_weight is None:
         return X, None
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -275,7 +275,7 @@ def _spread_rows(X: Array) -> Array:
 def _kth_distance(X: Array, k: float, queries: Array, weight: Array | None) -> Array:
     """Distance at which the other rows' counts add up to k, for the rows ``queries``."""
     if weight is None:
-        # One more than k: the row itself comes first, or a twin of it, at distance nought.
+        # One more than k: the row itself comes first, or a twin of it, at distance zero.
         return nearest_neighbours(X, int(k) + 1, X[queries])[0][:, -1]
     out = np.empty(queries.shape[0])
     rows = max(1, _CHUNK_PAIRS // X.shape[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from linkshift._core.arrays import Array, Progress
-from linkshift._core.messages import Refusal
+from linkshift._core.convergence import NotConverged
+from linkshift._core.messages import Refusal, warn
+from linkshift._core.text import counted
 from linkshift._core.threads import n_threads
 from linkshift.image._filter_loops import KNOWN_SHAPE, WHOLE_LANES, climb_rows, opencv_rows
 from linkshift.image._pixels import ColourSpace, Pixels, read_pixels
@@ -358,11 +358,15 @@ def _run(
             if progress is not None:
                 progress(end, h)
     if not_converged:
-        warnings.warn(
-            f"{not_converged} of {h * w} pixels were still moving after "
-            f"max_iter={options.max_iter} steps; increase max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=3,
+        warn(
+            NotConverged(
+                f"{not_converged} of {h * w} pixels were still moving after "
+                f"{counted(options.max_iter, 'step')}.",
+                "Increase max_iter or tol.",
+                command="",
+                parameter="max_iter",
+                value=options.max_iter,
+            )
         )
 
 

@@ -9,7 +9,7 @@ with landmarks :math:`l_1, \dots, l_m` and the eigendecomposition of their Gram 
 
 inner products of coordinates are kernel values: exactly, when all rows are landmarks, and in the
 sense of Nystroem [1]_ when the landmarks are a part of them. Eigenvalues up to m times machine
-epsilon times the largest count as nought. A new row is projected onto the span of the landmarks.
+epsilon times the largest count as zero. A new row is projected onto the span of the landmarks.
 
 Nothing is centred, but for the linear kernel, whose coordinates are the rows about their mean:
 distances are the same, and no result depends on the origin of the data.
@@ -55,7 +55,7 @@ _CHUNK_PAIRS = 1 << 22
 _ROWS = 512
 # Kernel widths that links choose from, in mean pair distances: half octaves from 1/16 to 16.
 _WIDTHS = 2.0 ** np.arange(-4.0, 4.5, 0.5)
-# Eigenvalues this far below nought, relative to the largest, are no rounding errors.
+# Eigenvalues this far below zero, relative to the largest, are no rounding errors.
 _INDEFINITE = 1e-8
 
 
@@ -67,7 +67,7 @@ class Kernel:
     name           K(x, y)
     ============== ==========================================================================
     "gaussian"     :math:`\exp(-\|x - y\|^2 / (2 \sigma^2))`
-    "chi2"         :math:`2 \sum_i x_i y_i / (x_i + y_i)`, for histograms (nought where both are)
+    "chi2"         :math:`2 \sum_i x_i y_i / (x_i + y_i)`, for histograms (zero where both are)
     "polynomial"   :math:`(\gamma x^T y + c_0)^p`
     "linear"       :math:`x^T y`
     "precomputed"  rows are rows of a Gram matrix
@@ -342,7 +342,7 @@ class Axes:
 
     @property
     def rank(self) -> int:
-        """Numerical rank; nought when all rows are at the origin."""
+        """Numerical rank; zero when all rows are at the origin."""
         return int((self.eigenvalues > 0).sum())
 
 

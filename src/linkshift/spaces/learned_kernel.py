@@ -62,7 +62,7 @@ __all__ = ["LearnedKernel", "learn_kernel"]
 
 
 _COINCIDE = 1e-16  # share of the cannot-target below which a squared distance is rounding
-_LEAST_TARGET = 1e-4  # must-target, as a share of the cannot-target: twins would make it nought
+_LEAST_TARGET = 1e-4  # must-target, as a share of the cannot-target: twins would make it zero
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class LearnedKernel:
     Attributes
     ----------
     map : ndarray of shape (r, r)
-        Symmetric, with eigenvalues of nought along the directions that were cut off. Learned
+        Symmetric, with eigenvalues of zero along the directions that were cut off. Learned
         coordinates are ``coordinates @ map``, for the rows that it was learned from and for new
         ones.
     links : Links

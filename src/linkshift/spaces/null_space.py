@@ -49,7 +49,7 @@ class NullSpace:
     ----------
     basis : ndarray of shape (r, s)
         Orthonormal columns: projected coordinates are ``coordinates @ basis``. One column of
-        noughts when no direction is left.
+        zeros when no direction is left.
     n_removed : int
         Dimensions that the links take.
     """
