@@ -6,29 +6,21 @@ over bandwidths.
 """
 
 from linkshift.bandwidth.rules import (
-    checked_bandwidth,
     default_bandwidth,
     grow,
-    lift_coincident,
     neighbour_bandwidth,
-    neighbours_at_hand,
     pair_distances,
     pair_mean,
     pair_quantile,
     pair_range,
-    spread_bandwidth,
 )
 
 __all__ = [
-    "checked_bandwidth",
     "default_bandwidth",
     "grow",
-    "lift_coincident",
     "neighbour_bandwidth",
-    "neighbours_at_hand",
     "pair_distances",
     "pair_mean",
     "pair_quantile",
     "pair_range",
-    "spread_bandwidth",
 ]

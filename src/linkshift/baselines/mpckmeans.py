@@ -52,35 +52,14 @@ class MPCKMeans(LinkedKMeans):
     metric : {"per_cluster", "single"}, default="per_cluster"
         One diagonal metric for each cluster, or one for all.
     weight : float, default=1.0
-        Price w of a violated link of confidence one, times f. A high price freezes the labels of
-        the first iteration; 0.03 is better than 1 on the image embeddings of the benchmark suite
-        ``cms``.
-    init : {"neighbourhoods", "k-means++"} or array-like, default="neighbourhoods"
-        First centres: means of must-linked components by weighted farthest-first traversal, with
-        k-means++ for the rest; k-means++ alone; or the centres themselves.
-    n_init : int, default=10
-        Number of runs; that of least J is kept.
-    max_iter : int, default=300
-        Most iterations of a run.
-    random_state : int, RandomState or None, default=None
-        The source of chance.
+        Price w of a violated link of confidence one, times f.
+    init, n_init, max_iter, random_state
+        As for :class:`PCKMeans`.
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the clusters.
     metrics_ : ndarray of shape (n_clusters, n_features)
-        Diagonal of each cluster's metric.
-    n_clusters_ : int
-        Number of clusters that have rows.
-    objectives_ : ndarray
-        J after each iteration of the kept run.
-    n_iter_ : int
-        Iterations of the kept run.
-    link_report_ : LinkReport
-        Which links hold.
+        Diagonal of each cluster's metric. Others are those of :class:`PCKMeans`.
 
     See Also
     --------

@@ -133,10 +133,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
     links_, link_report_ : Links, LinkReport
         The links, those of ``partial_labels`` included, and which of them hold.
     shifted_ : ndarray of shape (n_samples, n_features)

@@ -17,7 +17,7 @@ from linkshift._core.convergence import warn_if_moving
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
-from linkshift.bandwidth import neighbours_at_hand, spread_bandwidth
+from linkshift.bandwidth.rules import neighbours_at_hand, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.explain import CHANCE, Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
@@ -151,10 +151,8 @@ class KernelMeanShift(Explains, LinkedClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
     links_, link_report_ : Links, LinkReport
         The links, those of ``partial_labels`` included, and which of them hold. A learned kernel
         may break some, and a warning says how many.

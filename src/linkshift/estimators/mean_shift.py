@@ -18,7 +18,8 @@ from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.threads import n_threads
-from linkshift.bandwidth import checked_bandwidth, default_bandwidth, neighbour_bandwidth
+from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
+from linkshift.bandwidth.rules import checked_bandwidth
 from linkshift.estimators._base import Fitted, refuse_used
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, kept_path
@@ -110,10 +111,8 @@ class MeanShift(Explains, ScoresSamples):
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Modes, the densest first.
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
     bandwidth_ : float or ndarray of shape (n_samples,)
         Bandwidth used.
     n_iter_ : int

@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
 from linkshift._core.threads import n_threads
-from linkshift.bandwidth import lift_coincident, neighbours_at_hand, pair_mean, spread_bandwidth
+from linkshift.bandwidth import pair_mean
+from linkshift.bandwidth.rules import lift_coincident, neighbours_at_hand, spread_bandwidth
 from linkshift.estimators._base import Fitted, LinkedClusterer, known_classes
 from linkshift.explain import CHANCE, Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
@@ -117,10 +118,8 @@ class MetricMeanShift(Explains, LinkedClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Modes, in the columns of X (not with a kernel).
     metric_ : SCML or ndarray

@@ -73,10 +73,8 @@ class PathMeanShift(Explains, ScoresSamples):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Modes of the level.
     bandwidth_ : float

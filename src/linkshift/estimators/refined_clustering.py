@@ -43,18 +43,14 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n_samples,)
-        Cluster of each row, -1 for noise.
-    n_clusters_ : int
-        Number of clusters.
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, -1 for noise, and how many there are.
     estimator_ : clusterer
         The fitted clusterer.
     labels_before_ : ndarray of shape (n_samples,)
         What the clusterer found.
-    links_ : Links
-        The links, those of partial labels included.
-    link_report_ : LinkReport
-        Which links hold.
+    links_, link_report_ : Links, LinkReport
+        The links, those of partial labels included, and which of them hold.
 
     Notes
     -----

@@ -162,20 +162,12 @@ def load(path: str | os.PathLike[str]) -> Any:
 def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read what :func:`save` was given to keep beside the model, and nothing else.
 
-    Parameters
-    ----------
-    path : path
-        The file; taken as it is, no suffix is added.
+    Takes and raises what :func:`load` does, but does not look at the arrays of the model.
 
     Returns
     -------
     dict
         As it was given; empty when there was none.
-
-    Raises
-    ------
-    ValueError
-        As :func:`load`, but arrays of the model are not looked at.
     """
     return _opened(path, lambda archive: _notes(_read_header(archive)))
 
