@@ -317,6 +317,7 @@ def test_a_forged_file_without_a_change_is_good(tmp_path):
         (setting(*FITTED, "n_iter_", to=-1), "n_iter_ holds numbers"),
         (setting(*FITTED, "bandwidth_", to={"float": "nan"}), "bandwidth_ holds numbers"),
         (setting(*FITTED, "n_features_in_", to=2), "another number"),
+        (setting(*FITTED, "n_features_in_", to=None), "another number"),
         (setting(*FITTED, "feature_names_in_", to={"text": ["a", "b"]}), "other names"),
         (setting(*FITTED, "links_", to=None), "do not fit together"),
         (setting(*MODEL, "parameters", "tol", to=-1.0), "The 'tol' parameter"),

@@ -123,7 +123,7 @@ def test_what_can_be_computed_again_is_left_out(folder):
     assert load(folder / "groups.model")._state.values is None
 
 
-def test_equal_arrays_are_stored_once_and_loaded_apart(tmp_path):
+def test_equal_tables_are_stored_once(tmp_path):
     model = RefinedClustering().fit(X)
     save(model, tmp_path / "m")
     header, arrays = unpacked(tmp_path / "m")

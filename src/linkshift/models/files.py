@@ -316,7 +316,7 @@ def _read_header(archive: ZipFile) -> dict[str, Any]:
     if type(version) is not int or version < 1:
         raise Refused(f"its format version is {version!r}, not a whole number from 1 on")
     if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
-        raise Refused("its header does not tell the versions that wrote it")
+        raise Refused("its header does not say the versions that wrote it")
     if version != _VERSION:
         remedy = "; update linkshift" if version > _VERSION else " only"
         raise Refused(

@@ -43,7 +43,7 @@ __all__ = ["ESTIMATORS", "restore", "taken"]
 Values = dict[str, Any]
 Built = tuple[Any, Values]  # a state, and attributes that are no fields
 
-_MOST_REPEATED = 1000  # columns of views, in columns of the table: so is memory bounded
+_MOST_REPEATED = 1000  # columns of all views, in columns of the table: so is memory bounded
 
 
 class _Part(NamedTuple):
@@ -76,7 +76,8 @@ def restore(model: Any, values: Any) -> None:
     rules = _ROWS | part.rules
     sizes = check_all(type(model).__name__, values, rules)
     X, width, names, links = (values[name] for name in _ROWS)
-    if width not in (None, sizes["d"]) or (names is not None and names.shape != X.shape[1:]):
+    several = width is None and isinstance(model, GroupFeatureClustering)  # tables
+    if (width != sizes["d"] and not several) or (names is not None and len(names) != sizes["d"]):
         raise Refused("its columns have other names, or another number")
     state, attributes = part.build(model, values, sizes)
     for name in rules:
@@ -244,7 +245,7 @@ def _kernel(_: Any, values: Values, sizes: Sizes) -> Built:
     if space is None or (link_map is None and sizes["axes"] != sizes["c"]):
         raise Refused("its space has other axes than its rows")
     if (np.diff(points) <= 0).any() or (nearest is None) != (len(points) == sizes["n"]):
-        raise Refused("it does not tell which of its rows were shifted")
+        raise Refused("it does not say which of its rows were shifted")
     basin = basin_labels(ends, modes)[start]
     basin = basin if nearest is None else basin[nearest]
     if len(np.unique(basin)) != sizes["k"]:
@@ -357,8 +358,11 @@ def _bank(values: Values, sizes: Sizes) -> KernelBank:
             raise Refused("its views are of other columns")
         parts = np.split(tables, np.cumsum(widths)[:-1], axis=1)
         tables = dict(zip(names, parts, strict=True))
-    elif sum(np.size(columns) for columns in groups.values()) > _MOST_REPEATED * sizes["d"]:
-        raise Refused("its views repeat its columns too often")
+    else:
+        slices = sum(isinstance(columns, slice) for columns in groups.values())
+        listed = sum(np.size(columns) for columns in groups.values())
+        if slices * sizes["d"] + listed > _MOST_REPEATED * sizes["d"]:
+            raise Refused("its views repeat its columns too often")
     bank = kernel_bank(
         tables,
         groups=groups,

@@ -37,10 +37,9 @@ _REQUESTS = "_metadata_request"  # where scikit-learn keeps what set_fit_request
 _OUTPUT = "_sklearn_output_config"  # and what set_output(...) said
 _CONTAINERS = ("default", "pandas", "polars")
 
-
 _ENDS = {"start": "any", "stop": "any", "step": "any"}
 _KERNELS = {"bandwidth": "float >0 | f n >0", "profile": "Profile", "dimension": "float 0.. ?"}
-# Values that are told by what their builder is given: class, rules, builder.
+# Values that are written as what their builder is given: class, rules, builder.
 _OBJECTS: dict[str, tuple[type, Rules, Callable[..., Any]]] = {
     "composed": (
         AnisotropicDensity,
@@ -80,7 +79,7 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
         self.manifest: dict[str, list[Any]] = {}
-        self._names: dict[str, str] = {}  # by contents: equal arrays are written once
+        self._names: dict[str, str] = {}  # by contents: equal tables are written once
 
     def encode(self, value: Any, where: str, depth: int = 0) -> Any:
         """JSON for a value; ``where`` is how to reach it from the model, for messages."""
@@ -127,10 +126,11 @@ class Encoder:
                 f"{where} is an array of type {array.dtype}; a model file takes numbers, truth "
                 "values and text. Convert it, and fit again."
             )
-        found = fingerprint(array)
-        # The order in memory is kept: sums of another order round otherwise.
-        key = f"{found} {array.flags.f_contiguous and not array.flags.c_contiguous}"
-        name = self._names.setdefault(key, f"a{len(self.arrays)}")
+        found, name = fingerprint(array), f"a{len(self.arrays)}"
+        if array.dtype.kind == "f":  # labels that happen to be equal stay two
+            # The order in memory is kept: sums of another order round otherwise.
+            order = array.flags.f_contiguous and not array.flags.c_contiguous
+            name = self._names.setdefault(f"{found} {order}", name)
         self.arrays[name], self.manifest[name] = array, found
         return name
 
@@ -146,14 +146,13 @@ class Encoder:
                     f"Predictions do not need it: call {where}.set_params({name}=None) first."
                 )
         output = vars(model).get(_OUTPUT, {}).get("transform")
-        told = {k: inner(v, f".{k}") for k, v in parameters.items()}
+        given = {k: inner(v, f".{k}") for k, v in parameters.items()}
         fields = taken(model) if _is_fitted(model) else {}
+        fitted = {"dict": {k: inner(v, f".{k}") for k, v in fields.items()}}
         return {
             "class": _NAME_OF[type(model)],
-            "parameters": told,
-            "fitted": {"dict": {k: inner(v, f".{k}") for k, v in fields.items()}}
-            if fields
-            else None,
+            "parameters": given,
+            "fitted": fitted if fields else None,
             "requests": inner(_requests(model), ".get_metadata_routing()"),
             **({"output": output} if output is not None else {}),
         }
@@ -244,17 +243,15 @@ class Decoder:
     def _array(self, name: str) -> Array:
         if name not in self._arrays:
             raise Refused(f"its member {name!r} is missing")
-        if name in self.unused:
-            self.unused.remove(name)
-            return self._arrays[name]
-        return self._arrays[name].copy("K")  # two places: a change of one is none of the other
+        self.unused.discard(name)
+        return self._arrays[name]
 
     def _estimator(self, parts: dict[str, Any]) -> BaseEstimator:
         match parts:
             case {"class": str(name), "parameters": dict(items), "fitted": fitted, "requests": _}:
                 pass
             case _:
-                raise Refused("its header does not tell class, parameters and fitted attributes")
+                raise Refused("its header does not say class, parameters and fitted attributes")
         if name not in ESTIMATORS:
             raise Refused(
                 f"it holds a {name!r} (of {self._writer}), and models are {', '.join(ESTIMATORS)}"
@@ -273,14 +270,14 @@ class Decoder:
         self._request(model, self.decode(parts["requests"]))
         if "output" in parts:
             if parts["output"] not in _CONTAINERS:
-                raise Refused("its header tells an output that scikit-learn does not know")
+                raise Refused("its header asks for an output that scikit-learn does not know")
             model.set_output(transform=parts["output"])
         return model
 
     def _request(self, model: Any, requests: Any) -> None:
         methods = _request_methods(type(model))
         if not isinstance(requests, dict) or requests.keys() - methods:
-            raise Refused("its header tells metadata requests of unknown methods")
+            raise Refused("its header has metadata requests of unknown methods")
         with sklearn.config_context(enable_metadata_routing=True):
             for method in methods:
                 if requests.get(method):
