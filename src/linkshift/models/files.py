@@ -43,7 +43,7 @@ key          value
 
 Nothing else is ever made. Functions are refused, and so are random generators: their state is of
 no use to ``predict``. A fitted model is stored as what it was built from, which is checked field by
-field (:mod:`linkshift.models.parts`); what can be computed again is left out. A file that somebody
+field (``linkshift.models.parts``); what can be computed again is left out. A file that somebody
 wrote on purpose may hold any model, but none that reads or writes where it should not.
 
 Compatibility: a file with fewer parameters (those that a later version added take their defaults)
