@@ -216,14 +216,12 @@ class MeanShift(Explains, ScoresSamples):
         links: Links | None = None,
         partial_labels: ArrayLike | None = None,
     ) -> Self:
-        """Cluster the rows of X.
+        """Cluster the rows of X, as every ``fit`` does, with weights.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-        y : ignored
-            For scikit-learn's conventions only.
+        X, y
+            Data; ``y`` is ignored.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative; a weight of 2 equals the row twice.
         links, partial_labels : None
