@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
@@ -85,20 +87,17 @@ def refine(
 
 
 def refined(
-    X: Array,
-    labels: Array,
-    closed: ClosedLinks,
-    *,
-    n_neighbors: int = 20,
-    penalty: float = 2.0,
-    max_sweeps: int = 20,
+    X: Array, labels: Array, closed: ClosedLinks, *, n_neighbors: int = 20, **options: Any
 ) -> Array:
-    """Do what :func:`refine` does, with links that are closed and arguments that are checked."""
+    """Do what :func:`refine` does, with links that are closed and arguments that are checked.
+
+    Other options are those of :func:`settle`.
+    """
     if not len(closed) or (labels < 0).all():
         return dense(labels)
     merged = merge_by_votes(labels, closed.links)
     neighbours = nearest_rows(X, n_neighbors)
-    return settle(merged, closed, neighbours, penalty=penalty, max_sweeps=max_sweeps)
+    return settle(merged, closed, neighbours, **options)
 
 
 def nearest_of(X: Array, rows: Array) -> Array | None:
