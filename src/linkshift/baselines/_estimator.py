@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -79,13 +80,6 @@ class LinkedKMeans(LinkedClusterer):
     New rows go to the nearest centre.
     """
 
-    n_clusters: int
-    weight: float
-    init: Any
-    n_init: int
-    max_iter: int
-    random_state: Any
-
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "weight": [Interval(Real, 0, None, closed="left")],
@@ -94,6 +88,23 @@ class LinkedKMeans(LinkedClusterer):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        weight: float = 1.0,
+        init: Literal["neighbourhoods", "k-means++"] | ArrayLike = "neighbourhoods",
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.weight = weight
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
         n = data.shape[0]

@@ -107,13 +107,15 @@ class MPCKMeans(LinkedKMeans):
         max_iter: int = 300,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(
+            n_clusters,
+            weight=weight,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            random_state=random_state,
+        )
         self.metric = metric
-        self.weight = weight
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @property
     def metrics_(self) -> Array:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from linkshift._core.arrays import Array
 from linkshift.baselines._estimator import LinkedKMeans, LinkGraph, Run, means
@@ -88,23 +85,6 @@ class PCKMeans(LinkedKMeans):
     >>> bool(labels[2] == labels[5] != labels[0])
     True
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        weight: float = 1.0,
-        init: Literal["neighbourhoods", "k-means++"] | ArrayLike = "neighbourhoods",
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.weight = weight
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _run(
         self, X: Array, graph: LinkGraph, centres: Array, random: np.random.RandomState

@@ -225,12 +225,12 @@ def closed_links(
 
     For a method that counts links, up to 200 labelled rows are linked pair by pair.
     """
-    given = Links.coerce(links).check(n)
-    if partial_labels is not None:
-        known = known_classes(partial_labels, n)
-        complete = counted and int((known >= 0).sum()) <= _MOST_COMPLETE
-        given = given + Links.from_labels(known, complete=complete).check(n)
-    return ClosedLinks(given, n)
+    closed = ClosedLinks.coerce(links, n)
+    if partial_labels is None:
+        return closed
+    known = known_classes(partial_labels, n)
+    complete = counted and int((known >= 0).sum()) <= _MOST_COMPLETE
+    return ClosedLinks(closed.links + Links.from_labels(known, complete=complete).check(n), n)
 
 
 def known_classes(partial_labels: ArrayLike, n: int) -> NDArray[np.int64]:

@@ -316,9 +316,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
                 "With refine=None and enforce=False must-links only spread cannot-links, and there "
                 "are none; set refine='links' or enforce=True."
             )
-        apart = np.unique(closed.closure.component_cannot)  # raises on contradictions
-        carry = np.isin(closed.closure.component[links.must[:, 0]], apart)
-        if idle and len(links.must) and not carry.any():
+        closure = closed.closure  # raises on contradictions
+        carriers = closure.component[links.must[:, 0]]
+        if idle and len(carriers) and not np.isin(carriers, closure.component_cannot).any():
             warn(
                 Advice(
                     "No must-link carries a cannot-link of confidence one to other rows, and with "

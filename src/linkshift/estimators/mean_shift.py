@@ -473,11 +473,9 @@ class MeanShift(Explains, ScoresSamples):
             points, at = cells.points, int(cells.member[row])
         if not self.blurring:
             return kept_path(ascend(density, points[[at]], **options), 0)
-        weights = np.zeros(points.shape[0])
-        weights[density.rows] = np.exp(density.log_weight)
-        moved = blur(
-            points, self._state.bandwidth, density.profile, sample_weight=weights, **options
-        )
+        weight = density.inputs()["sample_weight"]
+        bandwidth = self._state.bandwidth
+        moved = blur(points, bandwidth, density.profile, sample_weight=weight, **options)
         path = kept_path(moved, at)
         moves = np.flatnonzero((path[1:] != path[:-1]).any(axis=1))
         return path[: int(moves[-1]) + 2 if moves.size else 1]

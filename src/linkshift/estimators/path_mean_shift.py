@@ -188,10 +188,7 @@ class PathMeanShift(Explains, ScoresSamples):
 
     def _density_at(self, bandwidth: float) -> Density:
         """Build the density of another level."""
-        first = self._state.density
-        rows = first.to_input(first.points[: first.n_points])
-        weight = np.exp(first.log_weight)
-        return build_density(rows, bandwidth, first.profile, sample_weight=weight)
+        return build_density(**self._state.density.inputs() | {"bandwidth": bandwidth})
 
     def _scored_density(self) -> Density:
         return self._density_at(self.bandwidth_)
