@@ -36,10 +36,8 @@ def available(*, folder: str | os.PathLike[str] | None = None) -> dict[str, bool
     >>> available(folder="/nowhere")["uci_wine"]
     False
     """
-    where = _data_folder(folder)
-    if where is None:
-        return dict.fromkeys(REGISTRY, False)
-    return {name: all(file.is_file() for file in paths(name, folder=where)) for name in REGISTRY}
+    files = {name: paths(name, folder=folder) for name in REGISTRY}
+    return {name: bool(found) and all(map(Path.is_file, found)) for name, found in files.items()}
 
 
 def paths(name: str, *, folder: str | os.PathLike[str] | None = None) -> list[Path]:
@@ -100,7 +98,16 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
     >>> iris.y.tolist(), iris.classes.tolist()
     ([0, 1, 1], [1, 2])
     """
-    _check_name(name)
+    if name in IMAGES:
+        raise ValueError(
+            f"{name!r} is a set of images with human segmentations, not a table of samples: "
+            "read it with datasets.load_images"
+        )
+    if name not in REGISTRY:
+        close = difflib.get_close_matches(name, REGISTRY, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(map(repr, close))}?"
+        names = "linkshift.datasets.available() lists the names"
+        raise ValueError(f"no data set is called {name!r}; {hint if close else names}")
     where = _data_folder(folder)
     arrays = _read(name, where)
     if (larger := REGISTRY[name].rows_of) is not None and "rows" in arrays:
@@ -171,43 +178,21 @@ def load_images(
         ) from error
 
 
-def _check_name(name: str) -> None:
-    if name in REGISTRY:
-        return
-    if name in IMAGES:
-        raise ValueError(
-            f"{name!r} is a set of images with human segmentations, not a table of samples: "
-            "read it with datasets.load_images"
-        )
-    close = difflib.get_close_matches(name, REGISTRY, n=3, cutoff=0.5)
-    hint = (
-        f"did you mean {' or '.join(map(repr, close))}?"
-        if close
-        else "linkshift.datasets.available() lists the names"
-    )
-    raise ValueError(f"no data set is called {name!r}; {hint}")
-
-
 def _data_folder(folder: str | os.PathLike[str] | None) -> Path | None:
     """Where the files are; None when nothing says so."""
     if folder is not None:
         return Path(folder)
-    if named := os.environ.get(FOLDER_VARIABLE):
-        return Path(named).expanduser()
-    return None
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named).expanduser() if named else None
 
 
 def _read(name: str, where: Path | None) -> dict[str, NDArray[np.generic]]:
     path = None if where is None else where / f"{name}.npz"
     if path is None or not path.is_file():
         source = IMAGES[name] if name in IMAGES else REGISTRY[name]
-        problem = (
-            "no folder of data sets is known"
-            if where is None
-            else f"{path} does not exist"
-            if where.is_dir()
-            else f"the folder {where} does not exist"
-        )
+        problem = "no folder of data sets is known"
+        if where is not None:
+            problem = f"{path if where.is_dir() else f'the folder {where}'} does not exist"
         raise FileNotFoundError(
             f"{problem}. Set the environment variable {FOLDER_VARIABLE} to a folder that holds "
             f"{name}.npz with the arrays {source.arrays}. "
@@ -230,16 +215,9 @@ def _assemble(name: str, arrays: dict[str, NDArray[np.generic]]) -> Dataset:
     if len(X) != len(y):
         raise ValueError(f"{name}.npz has {len(X)} rows of X but {len(y)} labels")
     names = arrays.pop("class_names", arrays.pop("label_names", None))
-    return Dataset(
-        name=name,
-        X=X,
-        y=y.astype(np.int64, copy=False),
-        classes=classes,
-        target_names=None if names is None else tuple(str(n) for n in names),
-        views=views or None,
-        source=f"{source.citation}; {source.origin}",
-        extras=arrays,
-    )
+    target_names = None if names is None else tuple(map(str, names))
+    cited, y = f"{source.citation}; {source.origin}", y.astype(np.int64, copy=False)
+    return Dataset(name, X, y, classes, target_names, views or None, cited, extras=arrays)
 
 
 def _views(arrays: dict[str, NDArray[np.generic]]) -> dict[str, NDArray[np.floating]]:

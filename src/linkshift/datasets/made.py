@@ -33,7 +33,7 @@ def make_moons(
     noise : float
         Standard deviation of the normal noise added to both coordinates.
     random_state : int, RandomState or None
-        Seed of the noise and of the order of the points.
+        Seed of all that is drawn at random.
 
     Returns
     -------
@@ -93,10 +93,8 @@ def make_lines(
         Length of each line.
     start : float
         Distance of the arms' near end from the origin.
-    noise : float
-        Standard deviation of the normal noise added to both coordinates.
-    random_state : int, RandomState or None
-        Seed of the positions and of the noise.
+    noise, random_state
+        As in `make_moons`.
 
     Returns
     -------
@@ -161,18 +159,16 @@ def make_circles(
         Points on each circle; the paper has 200 points on five circles.
     radii : sequence of float
         One radius for each circle.
-    noise : float
-        Standard deviation of the normal noise added to both coordinates.
     n_outliers : int
         Number of points that belong to no circle.
-    random_state : int, RandomState or None
-        Seed of the angles, the noise and the outliers.
+    noise, random_state
+        As in `make_moons`.
 
     Returns
     -------
-    X : ndarray of shape (n_per_circle * len(radii) + n_outliers, 2)
+    X : ndarray of shape (n, 2), where n is n_per_circle * len(radii) + n_outliers
         Circle after circle, each counter-clockwise, then the outliers.
-    y : ndarray of shape (n_per_circle * len(radii) + n_outliers,)
+    y : ndarray of shape (n,)
         Position of the circle in `radii`; -1 for outliers.
 
     Notes
@@ -206,10 +202,7 @@ def make_circles(
     half_side = 1.1 * radius.max()
     outliers = random.uniform(-half_side, half_side, size=(n_outliers, 2))
     y = np.repeat(np.arange(radius.size, dtype=np.int64), n_per_circle)
-    return (
-        np.vstack([on_circle, outliers]),
-        np.concatenate([y, np.full(n_outliers, -1, dtype=np.int64)]),
-    )
+    return np.vstack([on_circle, outliers]), np.append(y, np.full(n_outliers, -1))
 
 
 def make_shapes(n_samples: int = 800, *, random_state: Seed = None) -> tuple[Points, Labels]:
@@ -263,9 +256,6 @@ def _require(holds: bool, message: str) -> None:
         raise ValueError(message)
 
 
-# --- by name ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class MadeSet:
     """A data set that a function makes.
@@ -288,14 +278,7 @@ class MadeSet:
     n_samples: int
     points: Callable[[int, Seed], tuple[Points, Labels]]
 
-    @property
-    def n_features(self) -> int:
-        """All of them lie in the plane."""
-        return 2
-
-
-def _lines(n_samples: int, seed: Seed) -> tuple[Points, Labels]:
-    return make_lines(-(-n_samples // 6), random_state=seed)
+    n_features = 2  # all of them lie in the plane
 
 
 def _circles(n_samples: int, seed: Seed) -> tuple[Points, Labels]:
@@ -322,7 +305,7 @@ MADE = MappingProxyType(
             "six lines in three orientations, two parallel ones for each",
             tuple(f"line{i}" for i in range(6)),
             240,
-            _lines,
+            lambda n_samples, seed: make_lines(-(-n_samples // 6), random_state=seed),
         ),
         "circles": MadeSet(
             "five circles with one centre, among outliers that have no class",
@@ -361,8 +344,7 @@ def make(name: str, n_samples: int | None = None, *, random_state: Seed = None) 
     if name not in MADE:
         raise ValueError(f"no made data set is called {name!r}; there are {', '.join(MADE)}")
     recipe = MADE[name]
-    if n_samples is None:
-        n_samples = recipe.n_samples
+    n_samples = recipe.n_samples if n_samples is None else n_samples
     if not isinstance(n_samples, Integral) or isinstance(n_samples, bool):
         raise TypeError(f"n_samples must be a whole number, got {n_samples!r}")
     least = len(recipe.class_names)
@@ -371,15 +353,7 @@ def make(name: str, n_samples: int | None = None, *, random_state: Seed = None) 
             f"n_samples={n_samples} is too few: {name!r} has {least} classes, and each needs a row"
         )
     X, y = recipe.points(int(n_samples), random_state)
-    made = Dataset(
-        name=name,
-        X=X,
-        y=y,
-        classes=np.arange(len(recipe.class_names)),
-        target_names=recipe.class_names,
-        views=None,
-        source=recipe.about,
-    )
+    made = Dataset(name, X, y, np.arange(least), recipe.class_names, None, recipe.about)
     # Lines and circles come in equal numbers: leave out the last of the larger classes.
     rank = np.empty(len(y), dtype=np.int64)
     for label in np.unique(y):

@@ -66,9 +66,8 @@ def _table(entry: Mapping[str, Any]) -> TableSource:
     else:
         features = f"X ({n}, {width})"
     arrays = ", ".join(part for part in (features, entry.get("more"), "y (samples,)") if part)
-    return TableSource(
-        entry["citation"], entry["origin"], arrays, n, widths, entry["classes"], rows_of
-    )
+    citation, origin, classes = entry["citation"], entry["origin"], entry["classes"]
+    return TableSource(citation, origin, arrays, n, widths, classes, rows_of)
 
 
 _FILE = tomllib.loads((files(__package__) / "registry.toml").read_text(encoding="utf-8"))
