@@ -50,9 +50,6 @@ def _frame(ax: Axes, title: str | None, x_label: str = "", y_label: str = "") ->
         ax.set_title(title, loc="left", fontsize=11, color=INK, fontweight="bold")
 
 
-# --- points -------------------------------------------------------------------------------------
-
-
 def draw_scene(
     scene: Scene, ax: Axes | None, title: str | None, *, legend: bool, size: float | None
 ) -> Axes:
@@ -197,9 +194,6 @@ def _draw_legend(ax: Axes, scene: Scene) -> None:
     ax.legend(handles=rows, **look)
 
 
-# --- elbow --------------------------------------------------------------------------------------
-
-
 def draw_elbow(curve: Elbow, ax: Axes | None, title: str | None) -> Axes:
     """Draw sums of squares, their chord, and a ring around the suggested number."""
     ax = _axes(ax, (5.2, 3.4))
@@ -219,9 +213,6 @@ def draw_elbow(curve: Elbow, ax: Axes | None, title: str | None) -> Axes:
     return ax
 
 
-# --- bandwidth path -----------------------------------------------------------------------------
-
-
 def draw_path_chart(chart: PathChart, ax: Axes | None, title: str | None) -> Axes:
     """Draw a panel below the other, and mark the chosen level in all."""
     ax = _axes(ax, (5.6, 2.2 + len(chart.panels)))
@@ -231,8 +222,9 @@ def draw_path_chart(chart: PathChart, ax: Axes | None, title: str | None) -> Axe
     for panel, (name, curves) in zip(panels, chart.panels.items(), strict=True):
         for curve in curves:
             style: dict[str, Any] = {"marker": "o", "markersize": 3.5, "linewidth": 1.4}
-            style |= {"color": curve.colour, "linestyle": "--" if curve.kind == "cannot" else "-"}
-            panel.plot(h, curve.values, label=curve.name, **style)
+            style["color"] = LINKS[curve.kind] if curve.hue is None else PALETTE[curve.hue]
+            dashes = "--" if curve.kind == "cannot" else "-"
+            panel.plot(h, curve.values, label=curve.name, linestyle=dashes, **style)
         _frame(panel, title if panel is ax else None, y_label=name)
         panel.set_xscale("log")
         panel.set_xlim(chart.across.low, chart.across.high)
@@ -281,9 +273,6 @@ def _some_minor(h: NDArray[np.float64]) -> FuncFormatter:
     return FuncFormatter(name)
 
 
-# --- heat map -----------------------------------------------------------------------------------
-
-
 def draw_heat_map(heat: HeatMap, ax: Axes | None, title: str | None) -> Axes:
     """Draw shares as colours, with their numbers where there is room, else with a bar."""
     n, m = heat.shares.shape
@@ -296,7 +285,7 @@ def draw_heat_map(heat: HeatMap, ax: Axes | None, title: str | None) -> Axes:
     cmap = LinearSegmentedColormap.from_list("shares", colours.SHARES)
     edges, width = ("white", 1.0) if has_numbers else ("none", 0.0)
     look: dict[str, Any] = {"edgecolors": edges, "linewidths": width, "label": "importances"}
-    mesh = ax.pcolormesh(heat.shares, cmap=cmap, vmin=0.0, vmax=heat.most, **look)
+    mesh = ax.pcolormesh(heat.shares, cmap=cmap, vmin=0.0, vmax=heat.shares.max(), **look)
     if has_numbers:
         black, leads = colours.takes_black(mesh.to_rgba(heat.shares)), heat.leads
         for c, v in np.ndindex(n, m):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkshift._core.text import counted
-from linkshift.pictures.colours import LINKS, PALETTE
 from linkshift.pictures.scene import cluster_name
 
 if TYPE_CHECKING:
@@ -56,11 +55,8 @@ class Axis:
             largest = max([1e-300, *map(abs, found)])
             before = math.ceil(math.log10(largest) - math.log10((self.high - self.low) / most))
             digits = min(max(6, before + 2), 17)
-        names = (f"{v:,.0f}" if whole else f"{v:.{digits}g}" for v in found)
-        return [
-            (float(self.place(v)), name.replace("-", MINUS))
-            for v, name in zip(found, names, strict=True)
-        ]
+        form = ",.0f" if whole else f".{digits}g"
+        return [(float(self.place(v)), f"{v:{form}}".replace("-", MINUS)) for v in found]
 
     def _decades(self, most: int) -> list[float]:
         decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
@@ -81,26 +77,13 @@ class Axis:
         return [k * step for k in range(first, last + 1)]
 
 
-# --- bandwidth path -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(NamedTuple):
     """Values over the bandwidth: a "count", "stability", or violated "must" or "cannot" links."""
 
     kind: str
     name: str
     values: NDArray[np.float64]
-
-    @property
-    def hue(self) -> int | None:
-        """Number of the colour in the palette, None for those of links."""
-        return {"count": 0, "stability": 3}.get(self.kind)
-
-    @property
-    def colour(self) -> str:
-        """The colour itself."""
-        return LINKS[self.kind] if self.hue is None else PALETTE[self.hue]
+    hue: int | None = None  # number of the colour in the palette, None for those of links
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +103,8 @@ class PathChart:
         margin = max(float(h[-1] / h[0]) ** 0.04, 1.05)  # also around a single one
         count = path.n_clusters.astype(np.float64)
         panels = {
-            "clusters": [Curve("count", "clusters", count)],
-            "stability": [Curve("stability", "stability", path.stability)],
+            "clusters": [Curve("count", "clusters", count, 0)],
+            "stability": [Curve("stability", "stability", path.stability, 3)],
         }
         if path.links:
             panels["violated links"] = [
@@ -142,9 +125,6 @@ class PathChart:
     def is_right(self) -> bool:
         """Whether the mark is in the right half: there is more room left of it."""
         return self.level is not None and bool(self.across.place(self.bandwidths[self.level]) > 0.5)
-
-
-# --- shares -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +154,6 @@ class HeatMap:
             counts = check_count(sizes, n, "sizes", "cluster")
             rows = [f"{row} ({count})" for row, count in zip(rows, counts, strict=True)]
         return cls(shares, rows, [str(name) for name in columns])
-
-    @property
-    def most(self) -> float:
-        """The share that has the strongest colour."""
-        return float(self.shares.max())
 
     @property
     def leads(self) -> NDArray[np.bool_]:

@@ -41,7 +41,6 @@ __all__ = [
 
 
 def _artists() -> Any:
-    """Give the back end, once matplotlib is there."""
     try:
         import matplotlib.pyplot  # noqa: F401
     except ImportError as error:
@@ -99,12 +98,11 @@ def clusters(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
+    >>> from matplotlib import pyplot as plt
     >>> ax = clusters([[0, 0], [0, 1], [5, 5], [9, 0]], [0, 0, 1, -1], title="three and a half")
     >>> ax.get_title(loc="left")
     'three and a half'
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> plt.close()
     """
     found = scene.of_clusters(X, labels, links, modes)
     return _artists().draw_scene(found, ax, title, legend=legend, size=size)
@@ -130,11 +128,8 @@ def paths(
     labels : array-like of shape (n,) or None
         Cluster of each point. The points take the clusters' colours, and so do the paths when
         there is one for each point.
-    ax : matplotlib Axes or None
-        Where to draw; None makes a figure.
-    title : str or None
-    size : float or None
-        Area of a point in square typographic points; None suits the number of points.
+    ax, title, size
+        As in `clusters`.
 
     Returns
     -------
@@ -142,12 +137,11 @@ def paths(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
+    >>> from matplotlib import pyplot as plt
     >>> ax = paths([[0.0, 0.0], [2.0, 0.0]], [[[0, 0], [1, 0]], [[2, 0], [1.5, 0], [1, 0]]])
     >>> len(ax.collections[1].get_segments())
     2
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> plt.close()
     """
     found = scene.of_paths(X, paths, labels)
     return _artists().draw_scene(found, ax, title, legend=False, size=size)
@@ -178,14 +172,8 @@ def explanation(
         The points that the model was fitted on, drawn faintly; projected as in `clusters`.
     labels : array-like of shape (n,) or None
         Cluster of each point, for its colour.
-    ax : matplotlib Axes or None
-        Where to draw; None makes a figure.
-    title : str or None
-        None says row and cluster.
-    legend : bool
-        Whether to say, right of the picture, what the lines mean.
-    size : float or None
-        Area of a point in square typographic points; None suits the number of points.
+    ax, title, legend, size
+        As in `clusters`, but a title of None says row and cluster.
     max_links : int
         Most links to draw, the strongest first.
 
@@ -195,15 +183,14 @@ def explanation(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
+    >>> from matplotlib import pyplot as plt
     >>> from linkshift import ConstrainedMeanShift, Links
     >>> X = [[0.0, 0.0], [0.0, 1.0], [5.0, 5.0], [5.0, 6.0]]
     >>> model = ConstrainedMeanShift().fit(X, links=Links(cannot=[(0, 3)]))
     >>> ax = explanation(model.explain(0), X, labels=model.labels_)
     >>> ax.get_title(loc="left")
     'Row 0 is in cluster 0'
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> plt.close()
     """
     _expect("explained", explained, "counterfactuals", "model.explain(row)")
     found = scene.of_explanation(explained, X, labels, max_links)
@@ -223,9 +210,8 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
     ----------
     curve : Elbow
         What `linkshift.image.kmeans_elbow` gives.
-    ax : matplotlib Axes or None
-        Where to draw; None makes a figure.
-    title : str or None
+    ax, title
+        As in `clusters`.
 
     Returns
     -------
@@ -233,13 +219,12 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
+    >>> from matplotlib import pyplot as plt
     >>> from linkshift.image import Elbow
     >>> ax = elbow(Elbow(np.array([1, 2, 3, 4]), np.array([90.0, 20.0, 15.0, 12.0]), 2))
     >>> ax.texts[0].get_text()
     'k = 2'
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> plt.close()
     """
     _expect("curve", curve, "suggested", "linkshift.image.kmeans_elbow")
     return _artists().draw_elbow(curve, ax, title)
@@ -258,10 +243,8 @@ def bandwidth_path(
     ----------
     path : BandwidthPath
         What `linkshift.bandwidth_path` gives.
-    ax : matplotlib Axes or None
-        Where to draw; they become the upper panel and make room for the others below. None makes
-        a figure.
-    title : str or None
+    ax, title
+        As in `clusters`; the axes become the upper panel and make room for the others below.
 
     Returns
     -------
@@ -270,14 +253,13 @@ def bandwidth_path(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
+    >>> from matplotlib import pyplot as plt
     >>> import linkshift
     >>> path = linkshift.bandwidth_path([[0.0], [1.0], [9.0]], bandwidths=[0.1, 1.0, 9.0])
     >>> ax = linkshift.plot.bandwidth_path(path)
     >>> ax.texts[0].get_text()
     '2 clusters at 1'
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> plt.close()
     """
     _expect("path", path, "violated_cannot", "linkshift.bandwidth_path")
     chart = PathChart.of(path, path.best("links" if path.links else "stability"))
@@ -312,9 +294,8 @@ def view_importances(
     sizes : sequence of int or None
         Number of points in each cluster; None takes those of the model, or for a matrix writes
         none.
-    ax : matplotlib Axes or None
-        Where to draw; None makes a figure.
-    title : str or None
+    ax, title
+        As in `clusters`.
 
     Returns
     -------
@@ -322,30 +303,26 @@ def view_importances(
 
     Examples
     --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
+    >>> from matplotlib import pyplot as plt
     >>> ax = view_importances([[0.9, 0.1], [0.3, 0.7]], view_names=["shape", "colour"])
     >>> [text.get_text() for text in ax.texts]
     ['0.90', '0.10', '0.30', '0.70']
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> plt.close()
     """
     if hasattr(importances, "fit"):
-        model = _check_group_model(importances)
+        from sklearn.utils.validation import check_is_fitted
+
+        from linkshift import GroupFeatureClustering
+
+        model = importances
+        if not isinstance(model, GroupFeatureClustering):
+            raise TypeError(
+                f"{type(model).__name__} has no views; pass a fitted GroupFeatureClustering or a "
+                "matrix"
+            )
+        check_is_fitted(model, "view_importances_")
         importances = model.view_importances_
         view_names = model.view_names_ if view_names is None else view_names
         sizes = np.bincount(model.labels_).tolist() if sizes is None else sizes
     heat = HeatMap.of(importances, view_names, cluster_names, sizes)
     return _artists().draw_heat_map(heat, ax, title)
-
-
-def _check_group_model(model: Any) -> GroupFeatureClustering:
-    from sklearn.utils.validation import check_is_fitted
-
-    from linkshift import GroupFeatureClustering
-
-    if not isinstance(model, GroupFeatureClustering):
-        raise TypeError(
-            f"{type(model).__name__} has no views; pass a fitted GroupFeatureClustering or a matrix"
-        )
-    check_is_fitted(model, "view_importances_")
-    return model

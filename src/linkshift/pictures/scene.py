@@ -29,9 +29,6 @@ Places = NDArray[np.float64]  # (any, 2)
 _MOST_CROSSES = 200
 
 
-# --- from d columns to two ----------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Plane:
     """Where d-dimensional points fall on the picture."""
@@ -97,9 +94,6 @@ def is_to_scale(width: float, height: float) -> bool:
     return 0.05 * width <= height <= 20 * width
 
 
-# --- clusters and links -------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """The different labels in their order, noise (-1) among them."""
@@ -115,10 +109,8 @@ class Clusters:
         """Count what there is."""
         found, position, sizes = np.unique(labels, return_inverse=True, return_counts=True)
         noisy = is_noise(found)
-        titles = [
-            "noise" if noise else cluster_name(label)
-            for label, noise in zip(found.tolist(), noisy, strict=True)
-        ]
+        names = zip(found.tolist(), noisy, strict=True)
+        titles = ["noise" if noise else cluster_name(label) for label, noise in names]
         order = np.argsort(-sizes, kind="stable")
         return cls(titles, position, sizes, noisy, order[~noisy[order]])
 
@@ -223,9 +215,6 @@ def faded(n: int, full: int) -> float:
     return float(np.clip((full / max(n, 1)) ** 0.5, 0.2, 1.0))
 
 
-# --- scenes -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
     """Points on a plane and all that is drawn with them; None for what the picture has not."""
@@ -324,11 +313,8 @@ def of_paths(X: ArrayLike, paths: Sequence[ArrayLike], labels: ArrayLike | None)
     points = check_points(X)
     scene = _of_points(points, labels)
     steps = [same_width(path, points, f"paths[{i}]") for i, path in enumerate(paths)]
-    places = [
-        scene.plane.project(path, height=height)
-        for path, height in zip(steps, spread(len(steps)), strict=True)
-        if len(path)
-    ]
+    heights = zip(steps, spread(len(steps)), strict=True)
+    places = [scene.plane.project(path, height=at) for path, at in heights if len(path)]
     return replace(scene, paths=places)
 
 
@@ -353,31 +339,19 @@ def of_explanation(
         mode = path[-1:]
     # On a line, points are spread out vertically: the path stays at the height of its row.
     height = float(scene.points[explained.row, 1])
+    modes = None if mode is None else scene.plane.project(mode, height=height)
+    trail = scene.plane.project(path, height=height)
     roles = explained.links[:max_links]
-    return replace(
-        scene,
-        groups=_link_groups(
-            np.array([role.pair for role in roles], dtype=np.int64).reshape(-1, 2),
-            np.array([role.kind for role in roles], dtype=np.str_),
-            np.array([role.holds for role in roles], dtype=bool),
-        ),
-        modes=None if mode is None else scene.plane.project(mode, height=height),
-        trail=scene.plane.project(path, height=height),
-        trail_is_own=is_own,
-    )
+    pairs = np.array([role.pair for role in roles], dtype=np.int64).reshape(-1, 2)
+    kinds = np.array([role.kind for role in roles], dtype=np.str_)
+    groups = _link_groups(pairs, kinds, np.array([role.holds for role in roles], dtype=bool))
+    return replace(scene, groups=groups, modes=modes, trail=trail, trail_is_own=is_own)
 
 
 def _of_points(points: NDArray[np.float64], labels: ArrayLike | None) -> Scene:
-    plane = Plane.of(points)
-    return Scene(
-        plane=plane,
-        points=plane.project(points),
-        rows=np.arange(len(points)),
-        clusters=None if labels is None else Clusters.of(check_labels(labels, points)),
-    )
-
-
-# --- validation ---------------------------------------------------------------------------------
+    plane, rows = Plane.of(points), np.arange(len(points))
+    clusters = None if labels is None else Clusters.of(check_labels(labels, points))
+    return Scene(plane=plane, points=plane.project(points), rows=rows, clusters=clusters)
 
 
 def check_points(X: ArrayLike) -> NDArray[np.float64]:

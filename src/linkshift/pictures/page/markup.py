@@ -68,7 +68,7 @@ def section(title: str, ident: str, *content: object) -> Html:
     return tag.section("\n", tag.h2(title), "\n", *content, "\n", id=ident)
 
 
-def heads(*names: object) -> list[Html]:
+def head(*names: object) -> list[Html]:
     """Write the cells that name columns; those named >so hold numbers."""
     return [
         tag.th(name[1:], scope="col", class_="right")
@@ -85,8 +85,8 @@ def row(*cells: object, name: object = None, **attributes: object) -> Html:
     return tag.tr(*first, *rest, **attributes)
 
 
-def table(head: Sequence[Html], rows: Iterable[Html], look: str | None = None) -> Html:
+def table(columns: Sequence[Html], rows: Iterable[Html], look: str | None = None) -> Html:
     """Write a table that scrolls where the page is narrow."""
-    start = [tag.thead(tag.tr(*head))] if head else []
+    start = [tag.thead(tag.tr(*columns))] if columns else []
     body = tag.tbody("\n", joined(*rows, by="\n"), "\n")
     return tag.div(tag.table(*start, body, class_=look), class_="wide")

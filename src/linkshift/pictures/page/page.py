@@ -42,32 +42,22 @@ class Report:
         Title of the page, such as the name of the data.
     links : Links or None
         The links asked for, by row.
-    ids : sequence of length n or None
-        Names of the rows; None numbers them.
-    names : sequence of str of length d or None
-        Names of the columns; None numbers them.
-    method : str
-        Name of the method.
-    why : str
-        One line: why this method.
-    done : str
-        One line: what was done.
+    ids, names : sequences of lengths n and d, or None
+        Names of the rows and of the columns; None numbers them.
+    method, why, done : str
+        Name of the method; a line that says why this one, and a line that says what was done.
     parameters : mapping of str to plain values
         What the method was told.
-    path : BandwidthPath or None
-        Clusterings over growing bandwidths, from :func:`linkshift.bandwidth_path`.
-    level : int or None
-        The level of `path` that was chosen.
+    path, level : BandwidthPath and int, or None
+        What :func:`linkshift.bandwidth_path` gives, and the level of it that was chosen.
     modes : array-like of shape (m, d) or None
         Where the modes are.
     view_importances : array-like of shape (n_clusters, n_views) or None
         What each view has to say on each cluster; rows sum to one.
     view_names : sequence of str of length n_views or None
         Names of the views; None numbers them.
-    seconds : float or None
-        How long the clustering took.
-    seed : int or None
-        Seed of chance.
+    seconds, seed : float and int, or None
+        How long the clustering took, and the seed of chance.
     versions : mapping of str to str or None
         Versions of software; None takes those in use.
     command : sequence of str
@@ -182,7 +172,7 @@ def render(report: Report) -> str:
     assert links is not None
     picture, data = scatter(report, paper, clusters)
     body = [
-        sections.head(report, clusters, links),
+        sections.summary(report, clusters, links),
         section("Picture", "picture", picture),
         sections.cluster_table(report, clusters),
     ]
@@ -193,10 +183,13 @@ def render(report: Report) -> str:
     if report.view_importances is not None:
         body.append(sections.view_section(HeatMap.of(report.view_importances, report.view_names)))
     body.append(sections.reproduction(report))
-    page, script = _template()
+    page, script = (
+        files("linkshift.pictures.page").joinpath(name).read_text(encoding="utf-8")
+        for name in ("page.html", "page.js")
+    )
     light, dark = _colours()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return page.substitute(
+    return Template(page).substitute(
         title=joined(plain(report.title)),
         script_hash=f"sha256-{digest}",
         colours=light,
@@ -214,20 +207,14 @@ def _json(data: dict[str, Any]) -> str:
 
 
 @cache
-def _template() -> tuple[Template, str]:
-    here = files("linkshift.pictures.page")
-    page = here.joinpath("page.html").read_text(encoding="utf-8")
-    return Template(page), here.joinpath("page.js").read_text(encoding="utf-8")
-
-
-@cache
 def _colours() -> tuple[str, str]:
     """Colours as CSS variables, and those that have to be lighter on a dark page."""
     named = {f"c{i}": colour for i, colour in enumerate(PALETTE)}
     named |= {"noise": NOISE_GREY, "must": MUST, "cannot": CANNOT}
     dark = {key: lightened(colour, _PANEL_DARK) for key, colour in named.items()}
-    light, changed = (
-        " ".join(f"--{key}: {colour};" for key, colour in colours.items())
-        for colours in (named, {key: dark[key] for key in dark if dark[key] != named[key]})
+    changed = {key: colour for key, colour in dark.items() if colour != named[key]}
+    light, lighter = (
+        " ".join(f"--{key}: {colour};" for key, colour in table.items())
+        for table in (named, changed)
     )
-    return light, changed
+    return light, lighter

@@ -14,17 +14,7 @@ from numpy.typing import NDArray
 from linkshift._core.text import counted
 from linkshift.pictures.charts import MINUS, HeatMap, PathChart
 from linkshift.pictures.colours import PALETTE, rgb
-from linkshift.pictures.page.markup import (
-    Html,
-    heads,
-    joined,
-    plain,
-    row,
-    section,
-    table,
-    tag,
-    word,
-)
+from linkshift.pictures.page.markup import Html, head, joined, plain, row, section, table, tag, word
 from linkshift.pictures.page.svg import cluster_key, css, path_chart
 from linkshift.pictures.scene import Clusters, LinkTable
 
@@ -38,7 +28,7 @@ _MOST_HIGHLIGHTS = 3
 _LEAST_HIGHLIGHT = 0.1
 
 
-def head(report: Report, clusters: Clusters, links: LinkTable) -> Html:
+def summary(report: Report, clusters: Clusters, links: LinkTable) -> Html:
     """Write the title, the answer in a line, and the numbers as tiles."""
     n, k, noise = len(clusters.position), clusters.n_clusters, clusters.n_noise
     tiles: dict[str, list[str]] = {
@@ -66,9 +56,6 @@ def head(report: Report, clusters: Clusters, links: LinkTable) -> Html:
     return tag.header("\n", *words, "\n", tag.dl(*listed, class_="tiles"), "\n")
 
 
-# --- clusters -----------------------------------------------------------------------------------
-
-
 def cluster_table(report: Report, clusters: Clusters) -> Html:
     """List the clusters by size, with the columns in which each stands out."""
     n, widest = len(clusters.position), int(clusters.sizes.max())
@@ -91,7 +78,7 @@ def cluster_table(report: Report, clusters: Clusters) -> Html:
         rows.append(line(f"{len(rest):,} more", int(rest.sum()), each))
     rows += [of(c, "in no cluster") for c in np.flatnonzero(clusters.is_noise).tolist()]
     bar = tag.td(class_="bar")
-    columns = [*heads("cluster", ">rows", ">share"), bar, *heads("stands out in")]
+    columns = [*head("cluster", ">rows", ">share"), bar, *head("stands out in")]
     note = (
         "A cluster stands out in the columns where its mean is farthest from that of all rows, "
         "here in standard deviations of all rows."
@@ -109,25 +96,18 @@ def _highlights(report: Report, clusters: Clusters, listed: NDArray[np.int64]) -
     varies = spread > 1e-12  # less is rounding
     order = np.argsort(clusters.position, kind="stable")
     last = np.cumsum(clusters.sizes)
-    found = {}
+    found, names = {}, report.column_names
     for c in listed.tolist():
         members = scaled[order[last[c] - clusters.sizes[c] : last[c]]]
         away = np.where(varies, (members.mean(axis=0) - mean) / np.where(varies, spread, 1.0), 0.0)
         top = np.argsort(-np.abs(away), kind="stable")[:_MOST_HIGHLIGHTS]
         words = [
-            tag.span(word(report.column_names[j]), f" {_signed(away[j])}", class_="high")
+            tag.span(word(names[j]), f" {away[j]:+.1f}".replace("-", MINUS), class_="high")
             for j in top.tolist()
             if abs(away[j]) >= _LEAST_HIGHLIGHT
         ]
         found[c] = joined(*words, by=" ") or joined("nothing")
     return found
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", MINUS)
-
-
-# --- links --------------------------------------------------------------------------------------
 
 
 def link_section(report: Report, clusters: Clusters, links: LinkTable) -> Html:
@@ -141,7 +121,7 @@ def link_section(report: Report, clusters: Clusters, links: LinkTable) -> Html:
         )
         if n
     ]
-    words = [table(heads("", ">given", ">kept", ">violated", ">share kept"), rows)]
+    words = [table(head("", ">given", ">kept", ">violated", ">share kept"), rows)]
     if (links.confidence < 1).any():
         words.append(tag.p(f"By confidence, {_kept_share(found.weighted_share)} is kept."))
     broken = np.flatnonzero(~links.kept)
@@ -157,10 +137,9 @@ def link_section(report: Report, clusters: Clusters, links: LinkTable) -> Html:
         what = " finds contradictions among the links; "
         explain = tag.code("linkshift explain MODEL ROW")
         words.append(tag.p(why, check, what, explain, " says why a row is where it is."))
-    if not len(broken):
-        words.append(tag.p("All links are kept."))
-    else:
-        words.append(_violated(report, clusters, links, broken[:MOST_VIOLATED]))
+    listed = broken[:MOST_VIOLATED]
+    kept = tag.p("All links are kept.")
+    words.append(_violated(report, clusters, links, listed) if len(listed) else kept)
     if len(broken) > MOST_VIOLATED:
         words.append(tag.p(f"And {len(broken) - MOST_VIOLATED:,} more.", class_="note"))
     return section("Links", "links", *words)
@@ -198,11 +177,8 @@ def _violated(
         confidence = f"{links.confidence[i]:g}"
         rows.append(row(tag.td(links.kind[i]), end(a), end(b), confidence, held(a), held(b)))
     ends = ("a", "b") if report.ids is not None else ("row a", "row b")
-    columns = heads("violated", *ends, ">confidence", "cluster of a", "cluster of b")
+    columns = head("violated", *ends, ">confidence", "cluster of a", "cluster of b")
     return tag.div(table(columns, rows, "full"), class_="scroll")
-
-
-# --- bandwidths, views, how to redo it ----------------------------------------------------------
 
 
 def path_section(path: BandwidthPath, level: int | None) -> Html:
@@ -222,19 +198,19 @@ def path_section(path: BandwidthPath, level: int | None) -> Html:
         for i, cells in enumerate(zip(*values.values(), strict=True))
     ]
     chart = path_chart(PathChart.of(path, level))
-    summary = tag.summary(f"All {len(rows)} levels as numbers")
-    details = tag.details(summary, table(heads(*values), rows))
+    levels = tag.summary(f"All {len(rows)} levels as numbers")
+    details = tag.details(levels, table(head(*values), rows))
     return section("Bandwidths", "bandwidths", tag.p(f"{words}."), chart, details)
 
 
 def view_section(heat: HeatMap) -> Html:
     """Write shares as a table whose cells are coloured."""
     colour = " ".join(f"{255 * part:.0f}" for part in rgb(PALETTE[0]))
-    leads = heat.leads
+    leads, most = heat.leads, heat.shares.max()
 
     def cell(c: int, v: int, share: float) -> Html:
         look = "top" if leads[c, v] else "share"
-        back = f"background:rgb({colour} / {0.6 * share / heat.most:.2f})"
+        back = f"background:rgb({colour} / {0.6 * share / most:.2f})"
         return tag.td(f"{share:.2f}", class_=look, style=back)
 
     rows = [
@@ -245,7 +221,7 @@ def view_section(heat: HeatMap) -> Html:
         "How much each view has to say on each cluster. Rows sum to one; the highest of a row "
         "is in bold."
     )
-    parts = [tag.p(words), table(heads("", *map(word, heat.columns)), rows, "heat")]
+    parts = [tag.p(words), table(head("", *map(word, heat.columns)), rows, "heat")]
     if (rest := len(heat.rows) - MOST_CLUSTERS) > 0:
         parts.append(tag.p(f"And {rest:,} more clusters.", class_="note"))
     return section("Views", "views", *parts)
@@ -263,7 +239,10 @@ def reproduction(report: Report) -> Html:
         facts["seed"] = str(report.seed)
     if report.seconds is not None:
         facts["seconds"] = f"{report.seconds:.3g}"
-    versions = _versions() if report.versions is None else report.versions
+    versions = report.versions
+    if versions is None:
+        packages = ("linkshift", "numpy", "scipy", "scikit-learn", "numba")
+        versions = {"Python": platform.python_version()} | {p: version(p) for p in packages}
     tables = []
     for title, values in (("Parameters", facts), ("Versions", versions)):
         rows = [
@@ -289,8 +268,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, list | tuple | np.ndarray):
         return ", ".join(map(_shown, value))
     return str(value)
-
-
-def _versions() -> dict[str, str]:
-    packages = ("linkshift", "numpy", "scipy", "scikit-learn", "numba")
-    return {"Python": platform.python_version()} | {p: version(p) for p in packages}

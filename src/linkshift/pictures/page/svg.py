@@ -66,9 +66,6 @@ def _frame(
     return tag.div(svg, *names, *words, class_="frame", **more)
 
 
-# --- scatter ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Paper:
     """A scene, and where its places fall on the picture, in the units of the picture."""
@@ -264,9 +261,6 @@ def _left_out(report: Report, scene: Scene, clusters: Clusters) -> list[Html]:
     elif report.X.shape[1] == 1:
         notes.append("Heights have no meaning: they only part the rows.")
     return [tag.p(" ".join(notes), class_="note")] if notes else []
-
-
-# --- bandwidth path -----------------------------------------------------------------------------
 
 
 def path_chart(chart: PathChart) -> Html:
