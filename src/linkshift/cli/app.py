@@ -13,10 +13,7 @@ from typer.main import get_command
 from linkshift import __version__
 from linkshift.cli.talking import exit_codes
 
-_NAMES = (
-    *("cluster", "predict", "explain", "bandwidths"),
-    *("segment", "datasets", "bench", "links"),
-)
+_NAMES = ["cluster", "predict", "explain", "bandwidths", "segment", "datasets", "bench", "links"]
 
 
 class _Commands(Mapping[str, Any]):
@@ -68,13 +65,11 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_VERSION = typer.Option(
+    "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+)
+
+
 @app.callback()
-def _linkshift(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
-    ] = False,
-) -> None:
+def _linkshift(version: Annotated[bool, _VERSION] = False) -> None:
     """Cluster data, with the help of pairs that belong together or apart."""

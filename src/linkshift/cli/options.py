@@ -8,11 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-from linkshift.cli.talking import one_of
+from linkshift.cli.talking import InputError, one_of
 
 # As in linkshift.profiles, which would take too long to import for --help; a test compares them.
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
 SCALES = ("none", "standard", "minmax")
+
+_HELP = {
+    "links": "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
+    "(kind: must or cannot; rows count from 0), or .json.",
+    "labels": "Column of known labels (empty or -1: unknown), used as links.",
+    "labels_output": "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
+    "table_output": "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
+}
+
+
+def argument(metavar: str, help: str) -> Any:
+    """Make what stands on the command line without a name."""
+    return typer.Argument(metavar=metavar, help=help)
 
 
 def value(metavar: str, help: str, *names: str, **limits: Any) -> Any:
@@ -25,68 +38,44 @@ def word(choices: Collection[str], help: str, metavar: str | None = None) -> Any
     return value(metavar or "|".join(choices), help, callback=one_of(choices))
 
 
-# --- what is read -------------------------------------------------------------------------------
+def output(help: str) -> Any:
+    """Make the option that says where a result goes."""
+    return value("OUT", help, "--output", "-o")
 
-Data = Annotated[
-    Path,
-    typer.Argument(metavar="DATA", help="Table to cluster: .csv, .tsv, .parquet, .npz or .npy."),
-]
-LinksFile = Annotated[
-    Path | None,
-    value(
-        "FILE",
-        "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
-        "(kind: must or cannot; rows count from 0), or .json.",
-        "--links",
-    ),
-]
+
+# What is read
+Data = Annotated[Path, argument("DATA", "Table to cluster: .csv, .tsv, .parquet, .npz or .npy.")]
+LinksFile = Annotated[Path | None, value("FILE", _HELP["links"], "--links")]
 Columns = Annotated[
     str | None, value("A,B,C", "Columns to cluster. Default: all that are numeric.")
 ]
 IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
-LabelsColumn = Annotated[
-    str | None, value("NAME", "Column of known labels (empty or -1: unknown), used as links.")
-]
+LabelsColumn = Annotated[str | None, value("NAME", _HELP["labels"])]
 Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")
 ]
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model from linkshift cluster --save: .npz.")
-]
+Model = Annotated[Path, argument("MODEL", "Model from linkshift cluster --save: .npz.")]
 
-# --- how it is worked on ------------------------------------------------------------------------
-
+# How it is worked on
 Scale = Annotated[str, word(SCALES, "standard: mean 0, spread 1; minmax: from 0 to 1.")]
 Threads = Annotated[int | None, value("N", "Default: all cores.", min=1)]
 seed = value("N", "Of what is drawn at random. Default: 0.", min=0, max=2**32 - 1)
 
-# --- what is written ----------------------------------------------------------------------------
-
-LabelsOutput = Annotated[
-    Path | None,
-    value(
-        "OUT",
-        "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
-        "--output",
-        "-o",
-    ),
-]
-TableOutput = Annotated[
-    Path | None,
-    value(
-        "OUT",
-        "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
-        "--output",
-        "-o",
-    ),
-]
-
-# --- what is said -------------------------------------------------------------------------------
-
+# What is written and said
+LabelsOutput = Annotated[Path | None, output(_HELP["labels_output"])]
+TableOutput = Annotated[Path | None, output(_HELP["table_output"])]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")]
 
 _NO_MATTER = ("threads", "json", "quiet")  # to what comes out
+
+
+def refuse(why: str, **given: Any) -> None:
+    """Refuse options that would be ignored; the first that is given is named."""
+    for name, setting in given.items():
+        if setting is not None:
+            option = "header/--no-header" if name == "header" else name.replace("_", "-")
+            raise InputError(f"--{option} {why}")
 
 
 def cluster_command(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import io
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -70,7 +69,8 @@ class Console:
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Print a small table, unless quiet."""
         if not self.quiet:
-            _stderr().print(_table(head, rows))
+            first, *lines = aligned(head, rows).splitlines()
+            typer.echo("\n".join([typer.style(first, bold=True), *lines]), err=True)
 
     def finish(self, seconds: float | None, *written: object) -> None:
         """Say how long it took and what was written."""
@@ -95,15 +95,12 @@ class Console:
             yield None
             return
         from rich import progress as rich
+        from rich.console import Console as RichConsole
 
-        columns = (
-            rich.TextColumn("{task.description}"),
-            rich.BarColumn(),
-            rich.TaskProgressColumn(),
-            rich.TextColumn("time left"),
-            rich.TimeRemainingColumn(),
-        )
-        bar = rich.Progress(*columns, console=_stderr(), transient=True)
+        words, left = rich.TextColumn("{task.description}"), rich.TextColumn("time left")
+        columns = words, rich.BarColumn(), rich.TaskProgressColumn(), left
+        stderr = RichConsole(stderr=True)
+        bar = rich.Progress(*columns, rich.TimeRemainingColumn(), console=stderr, transient=True)
         task = bar.add_task(title, total=None)
 
         def update(done: int, total: int) -> None:
@@ -131,32 +128,18 @@ def passed_on(where: str = "") -> Iterator[None]:
         raise InputError(where + _text(error)) from error
 
 
-def _stderr() -> Any:
-    from rich.console import Console as RichConsole
-
-    return RichConsole(stderr=True)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in head:
-        table.add_column(escape(name), justify="right" if name in right else "left")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
-
-
-def aligned(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str]) -> str:
+def aligned(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()) -> str:
     """Give a table with its columns under each other; those in ``right`` end together."""
-    from rich.console import Console as RichConsole
+    from rich.cells import cell_len  # some letters are two places wide
 
-    console = RichConsole(file=io.StringIO(), width=1_000_000)  # lines are never broken
-    console.print(_table(head, rows, right))
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    columns = []
+    for name, *cells in zip(head, *rows, strict=True):
+        column = [name, *cells]
+        wide = max(map(cell_len, column))
+        gaps = [" " * (wide - cell_len(cell)) for cell in column]
+        pairs = zip(gaps, column, strict=True) if name in right else zip(column, gaps, strict=True)
+        columns.append([a + b for a, b in pairs])
+    return "".join(f"{'  '.join(line).rstrip()}\n" for line in zip(*columns, strict=True))
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str | None], str | None]:
@@ -182,13 +165,17 @@ def hint(word: str, known: Iterable[str]) -> str:
 
 def shown_rows(rows: Sequence[int], most: int = 5) -> str:
     """Give ``row 3`` or ``rows 3, 17, 20 and 5 more``."""
-    text = ("row " if len(rows) == 1 else "rows ") + ", ".join(str(row) for row in rows[:most])
-    return text + (f" and {len(rows) - most:,} more" if len(rows) > most else "")
+    return ("row " if len(rows) == 1 else "rows ") + _some([str(row) for row in rows], most)
 
 
-def shown_sizes(sizes: Sequence[int], noun: str, most: int = 6) -> str:
-    """Give ``3 clusters, sizes 20, 18, 2``: the largest first, and how many more there are."""
+def shown_sizes(sizes: Sequence[int], noun: str, noise: int = 0) -> str:
+    """Give ``3 clusters, sizes 20, 18, 2; noise 4``: the largest six, and how many more."""
     ordered = sorted(sizes, reverse=True)
-    text = ", ".join(f"{size:,}" for size in ordered[:most])
-    text += f" and {len(ordered) - most:,} more" if len(ordered) > most else ""
+    text = _some([f"{size:,}" for size in ordered], 6)
+    text += f"; noise {noise:,}" if noise else ""
     return f"{counted(len(ordered), noun)}, {'size' if len(ordered) == 1 else 'sizes'} {text}"
+
+
+def _some(words: Sequence[str], most: int) -> str:
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more

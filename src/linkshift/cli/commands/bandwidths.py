@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from linkshift.links import Links
     from linkshift.profiles import ProfileName
 
-COLUMNS = (
-    *("bandwidth", "n_clusters", "stability", "violated_must", "violated_cannot", "link_support"),
-)
+COLUMNS = ("n_clusters", "stability", "violated_must", "violated_cannot", "link_support")
 
 
 def bandwidths(
@@ -34,7 +32,7 @@ def bandwidths(
     header: opt.Header = None,
     scale: opt.Scale = "none",
     kernel: Annotated[
-        str, opt.word(opt.KERNELS, f"{', '.join(opt.KERNELS)}.", metavar="NAME")
+        str, opt.word(opt.KERNELS, f"{', '.join(opt.KERNELS)}.", "NAME")
     ] = "gaussian",
     levels: Annotated[int, opt.value("N", "Number of bandwidths.", min=2, max=1000)] = 20,
     threads: opt.Threads = None,
@@ -51,14 +49,13 @@ def bandwidths(
     clustering stays (stability), and the links that it breaks and keeps. The table goes to stdout
     or to OUT; a bandwidth to take is told on stderr.
     """
-    targets.check_targets(
-        {"--output": (output, targets.TABLE_SUFFIXES), "--plot": (plot, targets.PICTURE_SUFFIXES)},
-        [path for path in (data, links) if path is not None],
-    )
+    targets.check_targets([data, links], targets.TABLE_SUFFIXES, output=output, plot=plot)
     from linkshift import bandwidth_path
+    from linkshift import plot as draw
     from linkshift.cli.reading.columns import spread_note
     from linkshift.cli.reading.problem import Source, count_conflicts, read_problem
     from linkshift.cli.reading.scaling import Scaling
+    from linkshift.cli.writing.figures import write_figure
     from linkshift.cli.writing.tables import table_text, write_table
 
     console = Console(quiet)
@@ -67,8 +64,7 @@ def bandwidths(
     if len(problem.X) < 2:
         raise InputError(f"{data} has one row; it takes two to have clusters. Add rows.")
     n_conflicts = count_conflicts(source, problem, console)
-    note = spread_note(problem.X, problem.names) if scale == "none" else ""
-    if note:
+    if scale == "none" and (note := spread_note(problem.X, problem.names)):
         console.say(f"Scale: none.{note}")
     X = Scaling.of(problem.X, scale).apply(problem.X)
     start = time.perf_counter()  # importing is no part of the time
@@ -84,46 +80,27 @@ def bandwidths(
     seconds = time.perf_counter() - start
     by: Criterion = "links" if problem.links else "stability"
     best = path.best(by)
-    table = {"bandwidth": path.bandwidths, **{name: getattr(path, name) for name in COLUMNS[1:]}}
+    table = {"bandwidth": path.bandwidths, **{name: getattr(path, name) for name in COLUMNS}}
     if output is not None:
         write_table(output, table)
     if plot is not None:
-        _draw(plot, path, data.name)
+        write_figure(plot, draw.bandwidth_path(path, title=data.name).figure)
     _tell(ctx, problem.links, path, best, console)
     console.finish(seconds, output, plot)
     # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
     if json:
         cells = zip(*(column.tolist() for column in table.values()), strict=True)
         rows = [dict(zip(table, row, strict=True)) for row in cells]
-        targets.print_json(
-            {
-                "data": str(data),
-                "n_samples": len(problem.X),
-                "columns": list(problem.names),
-                "scale": scale,
-                "kernel": kernel,
-                "links": _links_report(problem.links, n_conflicts),
-                "levels": rows,
-                "best": {"level": best, "by": by, **rows[best]},
-                "seconds": round(seconds, 6),
-                "versions": targets.versions(),
-            }
-        )
+        report: dict[str, Any] = {"data": str(data), "n_samples": len(problem.X)}
+        report |= {"columns": list(problem.names), "scale": scale, "kernel": kernel, "links": None}
+        if (linked := problem.links) is not None:
+            report["links"] = {"n_must": len(linked.must), "n_cannot": len(linked.cannot)}
+            report["links"]["n_conflicts"] = n_conflicts
+        report |= {"levels": rows, "best": {"level": best, "by": by, **rows[best]}}
+        report |= {"seconds": round(seconds, 6), "versions": targets.versions()}
+        targets.print_json(report)
     elif output is None:
         targets.print_text(table_text(table))
-
-
-def _links_report(links: Links | None, n_conflicts: int) -> dict[str, int] | None:
-    if links is None:
-        return None
-    return {"n_must": len(links.must), "n_cannot": len(links.cannot), "n_conflicts": n_conflicts}
-
-
-def _draw(target: Path, path: Any, title: str) -> None:
-    from linkshift import plot
-    from linkshift.cli.writing.figures import write_figure
-
-    write_figure(target, plot.bandwidth_path(path, title=title).figure)
 
 
 def _tell(ctx: typer.Context, links: Links | None, path: Any, best: int, console: Console) -> None:

@@ -39,30 +39,21 @@ _MOST = {
 }
 _FORMATS = {"rows": ",", "method": "", "seconds": ".3f", "clusters": ",", "agreement": ".3f"}
 HEAD = (*_FORMATS, "note")
+_HELP = {
+    "data": "Table to time on: .csv, .tsv, .parquet, .npz or .npy. Default: made data.",
+    "rows": "So many rows: drawn at random from DATA, or made. Default: all of DATA; a few sizes "
+    "of made data.",
+}
 
 
 def bench(
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[DATA]",
-            help="Table to time on: .csv, .tsv, .parquet, .npz or .npy. Default: made data.",
-        ),
-    ] = None,
+    data: Annotated[Path | None, opt.argument("[DATA]", _HELP["data"])] = None,
     links: opt.LinksFile = None,
     columns: opt.Columns = None,
     id_column: opt.IdColumn = None,
     header: opt.Header = None,
     scale: opt.Scale = "none",
-    rows: Annotated[
-        int | None,
-        opt.value(
-            "N",
-            "So many rows: drawn at random from DATA, or made. Default: all of DATA; a few sizes "
-            "of made data.",
-            min=_LEAST,
-        ),
-    ] = None,
+    rows: Annotated[int | None, opt.value("N", _HELP["rows"], min=_LEAST)] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer rows, and nothing that takes long.")
     ] = False,
@@ -88,11 +79,9 @@ def bench(
             raise InputError(f"--rows is {rows:,}, but {data} has {n:,} rows; take fewer.")
         sizes = [min(n, _MOST_QUICK) if quick else n]
     else:
-        given: dict[str, Any] = {"--links": links, "--columns": columns, "--id-column": id_column}
-        given |= {"--header/--no-header": header, "--scale": None if scale == "none" else scale}
-        for option, value in given.items():
-            if value is not None:
-                raise InputError(f"{option} is about a table; give DATA too: linkshift bench DATA")
+        given = {"links": links, "columns": columns, "id_column": id_column, "header": header}
+        given["scale"] = None if scale == "none" else scale
+        opt.refuse("is about a table; give DATA too: linkshift bench DATA", **given)
         console.say(f"Made data ({_MADE}), {_N_LINKS} links.")
     sizes = sizes if rows is None else [rows]
     from threadpoolctl import threadpool_limits
@@ -110,10 +99,10 @@ def bench(
 
         from linkshift._core.threads import n_threads
 
-        about: dict[str, Any] = {"data": _MADE if data is None else str(data), "scale": scale}
-        about |= {"links": None if links is None else str(links)}
-        cores = {"cores": cpu_count(), "threads": n_threads(threads)}
-        targets.print_json({**about, **cores, "versions": targets.versions(), "results": timed})
+        about: dict[str, Any] = {"data": targets.name(data) or _MADE, "scale": scale}
+        about |= {"links": targets.name(links), "cores": cpu_count()}
+        about |= {"threads": n_threads(threads), "versions": targets.versions(), "results": timed}
+        targets.print_json(about)
         return
     shown = [
         ["" if row[name] is None else format(row[name], _FORMATS.get(name, "")) for name in HEAD]

@@ -22,12 +22,24 @@ if TYPE_CHECKING:
     from linkshift.cli.writing.results import Result
 
 AUTO = "auto"
-_METHOD_HELP = "; ".join(
-    [
-        "auto: picks one from what is given, and says which and why",
-        *(f"{method.name}: {method.help}" for method in METHODS.values()),
-    ]
-)
+_HELP = {
+    "method": "auto: picks one from what is given, and says which and why; "
+    + "; ".join(f"{method.name}: {method.help}" for method in METHODS.values()),
+    "bandwidth": "How far the kernel sees: larger gives fewer clusters. links: the one that the "
+    "links support best. Default: from the data.",
+    "kernel": f"{', '.join(opt.KERNELS)}. Default: flat.",
+    "neighbours": "A bandwidth for each row: the distance to its K-th neighbour.",
+    "space": "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
+    "space, which suits many columns and up to some thousand rows. Default: input.",
+    "view": "A view for --method groups; one option for each. COLUMNS are names, ranges first:last "
+    "and patterns such as 'fou_*', with commas between; * alone is all that no other view has. "
+    "Each column is in one view. Default: the matrices of an npz file that holds several.",
+    "max_iter": "Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms, 20 "
+    "for groups.",
+    "plot": "Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
+    "report": "Write a page with all there is to see; it needs no network.",
+    "save": "Keep the model, for linkshift predict and linkshift explain.",
+}
 _SCALED = {
     "none": "none, columns are taken as they are",
     "standard": "standard, each column has mean 0 and spread 1",
@@ -45,70 +57,22 @@ def cluster(
     labels_column: opt.LabelsColumn = None,
     header: opt.Header = None,
     scale: opt.Scale = "none",
-    method: Annotated[str, opt.word((AUTO, *METHODS), f"{_METHOD_HELP}.", metavar="NAME")] = AUTO,
-    bandwidth: Annotated[
-        str | None,
-        opt.value(
-            "NUMBER|links",
-            "How far the kernel sees: larger gives fewer clusters. links: the one that the links "
-            "support best. Default: from the data.",
-        ),
-    ] = None,
-    kernel: Annotated[
-        str | None, opt.word(opt.KERNELS, f"{', '.join(opt.KERNELS)}. Default: flat.", "NAME")
-    ] = None,
-    n_neighbors: Annotated[
-        int | None,
-        opt.value("K", "A bandwidth for each row: the distance to its K-th neighbour.", min=1),
-    ] = None,
-    space: Annotated[
-        str | None,
-        opt.word(
-            SPACES,
-            "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
-            "space, which suits many columns and up to some thousand rows. Default: input.",
-        ),
-    ] = None,
+    method: Annotated[str, opt.word((AUTO, *METHODS), f"{_HELP['method']}.", "NAME")] = AUTO,
+    bandwidth: Annotated[str | None, opt.value("NUMBER|links", _HELP["bandwidth"])] = None,
+    kernel: Annotated[str | None, opt.word(opt.KERNELS, _HELP["kernel"], "NAME")] = None,
+    n_neighbors: Annotated[int | None, opt.value("K", _HELP["neighbours"], min=1)] = None,
+    space: Annotated[str | None, opt.word(SPACES, _HELP["space"])] = None,
     clusters: Annotated[
         int | None, opt.value("K", "Number of clusters, for --method groups.", min=1)
     ] = None,
-    view: Annotated[
-        list[str] | None,
-        opt.value(
-            "NAME=COLUMNS",
-            "A view for --method groups; one option for each. COLUMNS are names, ranges "
-            "first:last and patterns such as 'fou_*', with commas between; * alone is all that "
-            "no other view has. Each column is in one view. Default: the matrices of an npz file "
-            "that holds several.",
-        ),
-    ] = None,
-    max_iter: Annotated[
-        int | None,
-        opt.value(
-            "N",
-            "Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms, 20 for "
-            "groups.",
-            min=1,
-        ),
-    ] = None,
+    view: Annotated[list[str] | None, opt.value("NAME=COLUMNS", _HELP["view"])] = None,
+    max_iter: Annotated[int | None, opt.value("N", _HELP["max_iter"], min=1)] = None,
     seed: Annotated[int, opt.seed] = 0,
     threads: opt.Threads = None,
     output: opt.LabelsOutput = None,
-    plot: Annotated[
-        Path | None,
-        opt.value(
-            "PNG",
-            "Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        opt.value("HTML", "Write a page with all there is to see; it needs no network."),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        opt.value("NPZ", "Keep the model, for linkshift predict and linkshift explain."),
-    ] = None,
+    plot: Annotated[Path | None, opt.value("PNG", _HELP["plot"])] = None,
+    report: Annotated[Path | None, opt.value("HTML", _HELP["report"])] = None,
+    save: Annotated[Path | None, opt.value("NPZ", _HELP["save"])] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -117,24 +81,13 @@ def cluster(
     Labels go to stdout or to OUT; what was done is told on stderr.
     """
     console = Console(quiet)
-    params = _given(
-        bandwidth=bandwidth_option(bandwidth),
-        kernel=kernel,
-        n_neighbors=n_neighbors,
-        space=space,
-        n_clusters=clusters,
-        max_iter=max_iter,
-    )
-    check_params(method, params | _given(views=view or None))
-    targets.check_targets(
-        {
-            "--output": (output, targets.LABEL_SUFFIXES),
-            "--plot": (plot, targets.PICTURE_SUFFIXES),
-            "--report": (report, targets.PAGE_SUFFIXES),
-            "--save": (save, targets.MODEL_SUFFIXES),
-        },
-        [path for path in (data, links) if path is not None],
-    )
+    h = bandwidth_option(bandwidth)
+    given = {"bandwidth": h, "kernel": kernel, "n_neighbors": n_neighbors, "space": space}
+    given |= {"n_clusters": clusters, "max_iter": max_iter}
+    params = {name: value for name, value in given.items() if value is not None}
+    check_params(method, params | ({"views": view} if view else {}))
+    written = {"output": output, "plot": plot, "report": report, "save": save}
+    targets.check_targets([data, links], targets.LABEL_SUFFIXES, **written)
     from linkshift.cli.reading.models import write_model
     from linkshift.cli.reading.problem import Source, read_problem
     from linkshift.cli.writing import results
@@ -145,8 +98,15 @@ def cluster(
     if method == AUTO:  # else the data decide
         takes_views = True if view or clusters is not None else None
     problem = read_problem(source, console, views=tuple(view or ()), takes_views=takes_views)
-    _check_neighbours(n_neighbors, len(problem.X))
-    result = _cluster(source, problem, console, scale, method, params, seed, threads)
+    # The library takes as many neighbours as there are.
+    if n_neighbors is not None and n_neighbors >= (n_rows := len(problem.X)):
+        raise InputError(
+            f"--n-neighbors is {n_neighbors}, but each row has only "
+            f"{counted(n_rows - 1, 'other')}; take fewer."
+        )
+    result = _cluster(
+        source, problem, console, scale, method, random_state=seed, n_jobs=threads, **params
+    )
     if output is not None:
         write_labels(output, result.found.labels, problem.ids)
     if save is not None:
@@ -155,18 +115,14 @@ def cluster(
         results.draw(plot, result)
     if report is not None:
         words = opt.cluster_command(ctx, always=("method", "seed"))
-        targets.write_text(report, results.page(result, words, threads, console))
+        targets.write_text(report, results.page(result, words, console))
     _summarise(result, console)
-    console.finish(result.found.seconds, output, plot, report, save)
+    console.finish(result.found.seconds, *written.values())
     # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
     if json:
         targets.print_json(results.as_dict(result))
     elif output is None:
         targets.print_text(labels_text(result.found.labels, problem.ids))
-
-
-def _given(**params: Any) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if value is not None}
 
 
 def bandwidth_option(text: str | None) -> float | str | None:
@@ -185,30 +141,12 @@ def bandwidth_option(text: str | None) -> float | str | None:
     return number
 
 
-def _check_neighbours(n_neighbors: int | None, n_rows: int) -> None:
-    """Refuse more neighbours than there are rows for, where the library takes those there are."""
-    if n_neighbors is not None and n_neighbors >= n_rows:
-        raise InputError(
-            f"--n-neighbors is {n_neighbors}, but each row has only "
-            f"{counted(n_rows - 1, 'other')}; take fewer."
-        )
-
-
-# --- the work -----------------------------------------------------------------------------------
-
-
 def _cluster(
-    source: Source,
-    problem: Problem,
-    console: Console,
-    scale: str,
-    method: Any,
-    params: dict[str, Any],
-    seed: int,
-    threads: int | None,
+    source: Source, problem: Problem, console: Console, scale: str, method: Any, **asked: Any
 ) -> Result:
     from linkshift.cli.reading.problem import count_conflicts
     from linkshift.cli.reading.scaling import Scaling
+    from linkshift.cli.reading.views import by_view
     from linkshift.cli.writing.results import Result
     from linkshift.cli.writing.tables import cluster_sizes
     from linkshift.links import ConflictError
@@ -230,29 +168,26 @@ def _cluster(
     with console.warnings(), console.progress("Clustering") as progress, passed_on():
         try:
             found = linkshift.cluster(
-                problem.tables(scaling.apply(problem.X)),
+                by_view(scaling.apply(problem.X), problem.names, problem.views),
                 problem.file_links,
                 partial_labels=problem.labels,
                 method=method,
-                random_state=seed,
-                n_jobs=threads,
                 progress=progress,
                 on_choice=on_choice,
-                **params,
+                **asked,
             )
         except ConflictError as error:
             softened = chosen is not None and chosen.conflicts == "softened"
             raise InputError(_contradiction(source, problem, softened)) from error
     console.say(found.done)
     sizes = cluster_sizes(found.labels)
-    return Result(source, problem, scaling, found, n_conflicts, seed, params, *sizes)
+    return Result(source, problem, scaling, found, n_conflicts, asked, *sizes)
 
 
 def _never_ran() -> bool:
     """Whether numba has compiled nothing yet for this installation, as far as can be seen."""
-    package = Path(linkshift.__file__).parent
-    elsewhere = "NUMBA_CACHE_DIR" in os.environ
-    return not elsewhere and next(package.rglob("*.nbi"), None) is None
+    compiled = Path(linkshift.__file__).parent.rglob("*.nbi")
+    return "NUMBA_CACHE_DIR" not in os.environ and next(compiled, None) is None
 
 
 def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
@@ -261,15 +196,14 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
     from linkshift.links import ClosedLinks
 
     assert problem.links is not None
-    # Some methods refuse certain links only.
-    conflicts = (
-        ClosedLinks(problem.links, len(problem.X)).certain.conflicts() or problem.links.conflicts()
-    )
+    certain = ClosedLinks(problem.links, len(problem.X)).certain  # some methods refuse only these
+    conflicts = certain.conflicts() or problem.links.conflicts()
     first = named_conflict(conflicts[0], problem.ids)
     softer = ", give them confidences below 1" if softened else ""
-    file = source.links
-    which = "labels" if file is None else "links"
-    check = "" if file is None else f" (linkshift links check {shlex.quote(str(file))} shows all)"
+    which, check = "labels", ""
+    if source.links is not None:
+        file = shlex.quote(str(source.links))
+        which, check = "links", f" (linkshift links check {file} shows all)"
     return (
         f"the {which} contradict each other in {counted(len(conflicts), 'place')}, first: {first}. "
         f"Correct them{check}{softer}, or use --method mean-shift, which copes with contradictions."
@@ -279,6 +213,7 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
 def _scale_note(scale: str, problem: Problem, method: str) -> str:
     """Say how columns are scaled, and when they are not but should be."""
     from linkshift.cli.reading.columns import spread_note
+    from linkshift.cli.reading.views import by_view
 
     if METHODS[method].scales:
         # It does so by itself, whatever the units were before.
@@ -287,19 +222,16 @@ def _scale_note(scale: str, problem: Problem, method: str) -> str:
         unit = "; the bandwidth is in that unit" if "bandwidth" in METHODS[method].uses else ""
         return f"Scale: {_SCALED[scale]}{unit}."
     # Units of different views do not matter to each other.
-    parts = [problem.names] if problem.views is None else problem.views.values()
-    notes = (spread_note(problem.part(problem.X, columns), columns) for columns in parts)
+    views = problem.views or {"all": problem.names}
+    parts = by_view(problem.X, problem.names, views)
+    notes = (spread_note(part, views[name]) for name, part in parts.items())
     return f"Scale: {_SCALED[scale]}.{next(filter(None, notes), '')}"
-
-
-# --- what is told -------------------------------------------------------------------------------
 
 
 def _summarise(result: Result, console: Console) -> None:
     """Tell on stderr what came out."""
     found = result.found
-    noise = f"; noise {result.n_noise:,}" if result.n_noise else ""
-    console.say(f"{shown_sizes(result.sizes, 'cluster')}{noise}.{_advice(result)}")
+    console.say(f"{shown_sizes(result.sizes, 'cluster', result.n_noise)}.{_advice(result)}")
     if result.problem.views is not None:
         _tell_views(result, console)
     if result.problem.links is not None:
@@ -328,7 +260,7 @@ def _tell_views(result: Result, console: Console) -> None:
 
 def _advice(result: Result) -> str:
     """Say what to turn when the result is of no use."""
-    taken, by_neighbours = METHODS[result.found.method].uses, "n_neighbors" in result.params
+    taken, by_neighbours = METHODS[result.found.method].uses, "n_neighbors" in result.asked
     knob = "--bandwidth" if "bandwidth" in taken and not by_neighbours else "--n-neighbors"
     sizes = result.sizes
     if not taken & {"bandwidth", "n_neighbors"}:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkshift._core.text import counted, is_number
 from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, aligned, hint, passed_on
@@ -18,26 +16,20 @@ if TYPE_CHECKING:
     from linkshift.datasets import Dataset
     from linkshift.links import Links
 
+_HELP = {
+    "rows": "So many rows: made anew, or drawn at random from a file. Default: the set's own.",
+    "links_output": "Also draw links from the classes, and write them here: .csv or .json.",
+}
+
 
 def datasets(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="Data set to write. Default: list all there are."),
+        str | None, opt.argument("[NAME]", "Data set to write. Default: list all there are.")
     ] = None,
     output: opt.TableOutput = None,
-    rows: Annotated[
-        int | None,
-        opt.value(
-            "N",
-            "So many rows: made anew, or drawn at random from a file. Default: the set's own.",
-            min=1,
-        ),
-    ] = None,
+    rows: Annotated[int | None, opt.value("N", _HELP["rows"], min=1)] = None,
     seed: Annotated[int | None, opt.seed] = None,
-    links_output: Annotated[
-        Path | None,
-        opt.value("FILE", "Also draw links from the classes, and write them here: .csv or .json."),
-    ] = None,
+    links_output: Annotated[Path | None, opt.value("FILE", _HELP["links_output"])] = None,
     n_links: Annotated[
         int | None, opt.value("N", "Number of links, one for each two classes or more.", min=1)
     ] = None,
@@ -51,26 +43,16 @@ def datasets(
     it is not clustered by mistake.
     """
     console = Console(quiet)
+    written = {"output": output, "links_output": links_output}
     if name is None:
-        about_one = {
-            "--output": output,
-            "--rows": rows,
-            "--seed": seed,
-            "--links-output": links_output,
-            "--n-links": n_links,
-        }
-        for option, value in about_one.items():
-            if value is not None:
-                raise InputError(
-                    f"{option} is about one data set, and none is named. Name it, for example: "
-                    "linkshift datasets moons -o moons.csv"
-                )
+        why = "is about one data set, and none is named. Name it, for example: linkshift datasets"
+        opt.refuse(f"{why} moons -o moons.csv", **written, rows=rows, seed=seed, n_links=n_links)
         _list(json, console)
         return
     from linkshift.cli.writing.tables import table_text, write_table
     from linkshift.links import Links
 
-    _check(name, output, rows, seed, links_output, n_links)
+    _check(name, rows, seed, n_links, **written)
     data = _get(name, rows, seed or 0)
     to_stdout = output is None and not json
     if data.views and (to_stdout or (output is not None and output.suffix.lower() != ".npz")):
@@ -90,20 +72,16 @@ def datasets(
         with targets.replacing(links_output) as temporary:
             write_links = links.to_csv if links_output.suffix.lower() == ".csv" else links.to_json
             write_links(temporary)
-    _tell(data, output, links, links_output, console)
+    _tell(data, links, console, **written)
     if json:
-        report = {**_describe(data), "seed": seed or 0}
-        report["output"] = None if output is None else str(output)
+        report = {**_describe(data), "seed": seed or 0, "output": targets.name(output)}
         report["links"] = None
         if links is not None:
-            n_must, n_cannot = len(links.must), len(links.cannot)
-            report["links"] = {"n_must": n_must, "n_cannot": n_cannot, "output": str(links_output)}
+            counts = {"n_must": len(links.must), "n_cannot": len(links.cannot)}
+            report["links"] = {**counts, "output": targets.name(links_output)}
         targets.print_json(report)
     elif to_stdout:
         targets.print_text(table_text(_columns(data, ".csv")))
-
-
-# --- the list -----------------------------------------------------------------------------------
 
 
 def _list(json: bool, console: Console) -> None:
@@ -135,26 +113,12 @@ def _about(name: str) -> dict[str, Any]:
         known = REGISTRY[name]
         classes, kind = known.n_classes, "file" if available()[name] else "missing"
         about = f"{known.citation}; {known.origin}"
-    return {
-        "name": name,
-        "rows": known.n_samples,
-        "columns": known.n_features,
-        "classes": classes,
-        "kind": kind,
-        "about": about,
-    }
-
-
-# --- one of them --------------------------------------------------------------------------------
+    size = {"rows": known.n_samples, "columns": known.n_features, "classes": classes}
+    return {"name": name, **size, "kind": kind, "about": about}
 
 
 def _check(
-    name: str,
-    output: Path | None,
-    rows: int | None,
-    seed: int | None,
-    links_output: Path | None,
-    n_links: int | None,
+    name: str, rows: int | None, seed: int | None, n_links: int | None, **written: Path | None
 ) -> None:
     from linkshift.datasets import MADE, REGISTRY, paths
 
@@ -163,17 +127,11 @@ def _check(
         raise InputError(
             f"no data set is called {name!r}.{hint(name, known)} All names: linkshift datasets"
         )
-    if n_links is not None and links_output is None:
+    if n_links is not None and written["links_output"] is None:
         raise InputError("--n-links has nowhere to write links: give --links-output links.csv.")
-    if links_output is not None and n_links is None:
+    if written["links_output"] is not None and n_links is None:
         raise InputError("--links-output needs to be told how many: give --n-links 50, say.")
-    targets.check_targets(
-        {
-            "--output": (output, targets.TABLE_SUFFIXES),
-            "--links-output": (links_output, targets.LINK_SUFFIXES),
-        },
-        [] if name in MADE else paths(name),
-    )
+    targets.check_targets([] if name in MADE else paths(name), targets.TABLE_SUFFIXES, **written)
     if seed is not None and name not in MADE and rows is None and n_links is None:
         raise InputError(
             f"--seed has nothing to draw: {name} is read whole. Leave it out, or give --rows or "
@@ -231,13 +189,7 @@ def _class_names(data: Dataset) -> NDArray[Any]:
     return np.array([*names, ""])[data.y]  # -1 is the last
 
 
-def _tell(
-    data: Dataset,
-    output: Path | None,
-    links: Links | None,
-    links_output: Path | None,
-    console: Console,
-) -> None:
+def _tell(data: Dataset, links: Links | None, console: Console, **written: Path | None) -> None:
     n, d = data.X.shape
     views = f" in {len(data.views)} views" if data.views else ""
     console.say(
@@ -246,9 +198,9 @@ def _tell(
     )
     if links is not None:
         console.say(f"Links: {len(links.must):,} must, {len(links.cannot):,} cannot.")
-    console.finish(None, output, links_output)
-    if output is not None:
-        more = f" --links {links_output}" if links_output is not None else ""
+    console.finish(None, *written.values())
+    if (output := written["output"]) is not None:
+        more = f" --links {written['links_output']}" if links is not None else ""
         more += f" --method groups --clusters {len(data.classes)}" if data.views else ""
         console.say(f"To cluster it: linkshift cluster {output}{more}")
 
@@ -258,10 +210,7 @@ def _describe(data: Dataset) -> dict[str, Any]:
 
     labels, counts = np.unique(_class_names(data), return_counts=True)
     n, d = data.X.shape
-    return {
-        **_about(data.name),
-        "rows": n,
-        "columns": d,
-        "class_sizes": {str(k): int(v) for k, v in zip(labels, counts, strict=True) if k},
-        "views": {k: int(v.shape[1]) for k, v in data.views.items()} if data.views else None,
-    }
+    sizes = {str(k): int(v) for k, v in zip(labels, counts, strict=True) if k}
+    views = {k: int(v.shape[1]) for k, v in data.views.items()} if data.views else None
+    about = {**_about(data.name), "rows": n, "columns": d}
+    return {**about, "class_sizes": sizes, "views": views}

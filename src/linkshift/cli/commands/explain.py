@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError
 from linkshift.cli.writing import targets
@@ -18,21 +16,15 @@ if TYPE_CHECKING:
 
     from linkshift.cli.reading.models import SavedModel
 
+_WHAT_IF = "Leave out up to so many links, one at a time, and say where the row would go."
+
 
 def explain(
     model: opt.Model,
     row: Annotated[
-        str,
-        typer.Argument(metavar="ROW", help="Number of a row, from 0; its id where rows have ids."),
+        str, opt.argument("ROW", "Number of a row, from 0; its id where rows have ids.")
     ],
-    counterfactuals: Annotated[
-        int,
-        opt.value(
-            "N",
-            "Leave out up to so many links, one at a time, and say where the row would go.",
-            min=0,
-        ),
-    ] = 5,
+    counterfactuals: Annotated[int, opt.value("N", _WHAT_IF, min=0)] = 5,
     threads: opt.Threads = None,
     plot: Annotated[
         Path | None, opt.value("PNG", "Draw its path and its links: .png, .svg or .pdf.")
@@ -44,7 +36,7 @@ def explain(
 
     The row is one of those that the model was made from. The answer goes to stdout.
     """
-    targets.check_targets({"--plot": (plot, targets.PICTURE_SUFFIXES)}, [model])
+    targets.check_targets([model], plot=plot)
     from linkshift.cli.reading.models import read_model, set_threads
     from linkshift.cli.writing.figures import write_figure
 
@@ -61,7 +53,7 @@ def explain(
     set_threads(saved.model, threads)
     with console.warnings(), console.progress("Leaving out links") as progress:
         explanation = saved.model.explain(
-            index, max_counterfactuals=counterfactuals, ids=saved.ids, progress=progress
+            index, max_counterfactuals=counterfactuals, ids=saved.about["ids"], progress=progress
         )
     explanation = _moved(explanation, saved.scaling.undo)  # to the units of the data
     if plot is not None:
@@ -79,7 +71,7 @@ def _draw(saved: SavedModel, explanation: Any) -> Any:
     from linkshift import plot
     from linkshift.cli.reading.scaling import Scaling
 
-    X, labels = saved.training, saved.model.labels_
+    X, labels = saved.scaling.undo(saved.model._fit_X), saved.model.labels_
     if X.shape[1] > 2:
         # As the method saw them: in their own units, one column may be all there is to see.
         by_itself = METHODS[saved.about["method"]].scales

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from linkshift.cli import options as opt
 from linkshift.cli.talking import InputError
 
 app = typer.Typer(
@@ -24,22 +25,19 @@ def _links() -> None:
 
 @app.command()
 def check(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Links: .csv (a,b,kind[,confidence]) or .json.")
-    ],
+    file: Annotated[Path, opt.argument("FILE", "Links: .csv (a,b,kind[,confidence]) or .json.")],
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="DATA", help="The table they are for: are all its rows there?"),
+        Path | None, opt.value("DATA", "The table they are for: are all its rows there?")
     ] = None,
     id_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of DATA that names the rows.")
+        str | None, opt.value("NAME", "Column of DATA that names the rows.")
     ] = None,
     header: Annotated[
         bool | None,
         typer.Option("--header/--no-header", help="Whether the first line of DATA holds names."),
     ] = None,
     n_samples: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="The number of rows, in place of DATA.")
+        int | None, opt.value("N", "The number of rows, in place of DATA.", min=0)
     ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object with all that was found.")
@@ -55,9 +53,7 @@ def check(
     if data is not None and n_samples is not None:
         raise InputError("--data and --n-samples both say how many rows there are; give one.")
     if data is None:
-        for option, value in (("--id-column", id_column), ("--header/--no-header", header)):
-            if value is not None:
-                raise InputError(f"{option} is about the table; give --data too.")
+        opt.refuse("is about the table; give --data too.", id_column=id_column, header=header)
     from linkshift.cli.reading.columns import sample_ids
     from linkshift.cli.reading.links import read_link_file, require_rows
     from linkshift.cli.reading.tables import read_table
@@ -68,9 +64,10 @@ def check(
         table = read_table(data, header=header, id_column=id_column)
         n_samples = table.n_rows
         ids = None if id_column is None else sample_ids(table, id_column)
-    found = Diagnosis(read_link_file(file, n_rows=n_samples, ids=ids), ids, n_samples)
+    links = read_link_file(file, n_rows=n_samples, ids=ids)
     if n_samples is not None:
-        require_rows(found.links, file)
+        require_rows(links.links, file)
+    found = Diagnosis(links, ids, n_samples)
     if json:
         from json import dumps
 

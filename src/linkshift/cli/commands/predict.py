@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Any
 
 from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 
+_HELP = {
+    "data": "Table with the model's columns: .csv, .tsv, .parquet, .npz, .npy.",
+    "id_column": "Column that names the rows. Default: as for the model, if there.",
+}
+
 
 def predict(
     model: opt.Model,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA", help="Table with the model's columns: .csv, .tsv, .parquet, .npz, .npy."
-        ),
-    ],
-    id_column: Annotated[
-        str | None,
-        opt.value("NAME", "Column that names the rows. Default: as for the model, if there."),
-    ] = None,
+    data: Annotated[Path, opt.argument("DATA", _HELP["data"])],
+    id_column: Annotated[str | None, opt.value("NAME", _HELP["id_column"])] = None,
     header: opt.Header = None,
     threads: opt.Threads = None,
     output: opt.LabelsOutput = None,
@@ -34,7 +29,7 @@ def predict(
 
     Labels go to stdout or to OUT. Rows that the model was made from get the labels that they had.
     """
-    targets.check_targets({"--output": (output, targets.LABEL_SUFFIXES)}, [model, data])
+    targets.check_targets([model, data], targets.LABEL_SUFFIXES, output=output)
     from linkshift.cli.reading.columns import sample_ids
     from linkshift.cli.reading.models import plain_ids, read_model, set_threads
     from linkshift.cli.reading.tables import read_table
@@ -62,19 +57,11 @@ def predict(
     if output is not None:
         write_labels(output, labels, ids)
     sizes, noise = cluster_sizes(labels)
-    console.say(
-        shown_sizes(sizes, "cluster")
-        + (f"; noise {noise:,}" if noise else "")
-        + (f". Written: {output}." if output else ".")
-    )
+    written = f" Written: {output}." if output else ""
+    console.say(f"{shown_sizes(sizes, 'cluster', noise)}.{written}")
     if json:
-        report = {
-            "model": str(model),
-            "method": method,
-            "n_samples": len(labels),
-            "versions": targets.versions(),
-            "labels": labels.tolist(),
-        }
+        report: dict[str, Any] = {"model": str(model), "method": method, "n_samples": len(labels)}
+        report |= {"versions": targets.versions(), "labels": labels.tolist()}
         targets.print_json(report if ids is None else {**report, "ids": plain_ids(ids)})
     elif output is None:
         targets.print_text(labels_text(labels, ids))

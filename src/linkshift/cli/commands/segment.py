@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, require, shown_sizes
@@ -17,66 +15,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 METHODS = ("mean-shift", "kmeans")
+_HELP = {
+    "output": "Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
+    "scribbles": "Strokes, a picture of the same size. Grey (or .npy): the number of a stroke, 0 "
+    "is unmarked. Colour: every colour is a stroke, black and transparent are unmarked. "
+    "Pixels of one stroke will be together, of different ones apart.",
+    "method": "mean-shift: finds the number of segments; kmeans: clusters of colour and place.",
+    "merge": "Neighbouring regions of mean shift merge up to this distance of their mean colours: "
+    "larger gives fewer segments.",
+    "min_size": "Smaller segments join a neighbour. Default: a three-hundredth of the image.",
+}
 
 
 def segment(
     image: Annotated[
-        Path,
-        typer.Argument(metavar="IMAGE", help="Picture: .png, .jpg, .tif, .bmp, .webp or .npy."),
+        Path, opt.argument("IMAGE", "Picture: .png, .jpg, .tif, .bmp, .webp or .npy.")
     ],
-    output: Annotated[
-        Path | None,
-        opt.value(
-            "OUT",
-            "Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
-            "--output",
-            "-o",
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output(_HELP["output"])] = None,
     overlay: Annotated[
         Path | None, opt.value("PNG", "Draw the borders of segments over the image: .png.")
     ] = None,
-    scribbles: Annotated[
-        Path | None,
-        opt.value(
-            "FILE",
-            "Strokes, a picture of the same size. Grey (or .npy): the number of a stroke, 0 is "
-            "unmarked. Colour: every colour is a stroke, black and transparent are unmarked. "
-            "Pixels of one stroke will be together, of different ones apart.",
-        ),
-    ] = None,
-    method: Annotated[
-        str,
-        opt.word(
-            METHODS,
-            "mean-shift: finds the number of segments; kmeans: clusters of colour and place.",
-        ),
-    ] = "mean-shift",
+    scribbles: Annotated[Path | None, opt.value("FILE", _HELP["scribbles"])] = None,
+    method: Annotated[str, opt.word(METHODS, _HELP["method"])] = "mean-shift",
     spatial_bandwidth: Annotated[
         float | None, opt.value("PIXELS", "How far mean shift sees in place.")
     ] = None,
     range_bandwidth: Annotated[
         float | None, opt.value("NUMBER", "And in colour, in units of Lab.")
     ] = None,
-    merge_bandwidth: Annotated[
-        float | None,
-        opt.value(
-            "NUMBER",
-            "Neighbouring regions of mean shift merge up to this distance of their mean colours: "
-            "larger gives fewer segments.",
-        ),
-    ] = None,
+    merge_bandwidth: Annotated[float | None, opt.value("NUMBER", _HELP["merge"])] = None,
     segments: Annotated[
         int | None, opt.value("K", "Clusters of kmeans. Default: from the image.", min=1)
     ] = None,
-    min_size: Annotated[
-        int | None,
-        opt.value(
-            "PIXELS",
-            "Smaller segments join a neighbour. Default: a three-hundredth of the image.",
-            min=1,
-        ),
-    ] = None,
+    min_size: Annotated[int | None, opt.value("PIXELS", _HELP["min_size"], min=1)] = None,
     threads: opt.Threads = None,
     seed: Annotated[
         int | None, opt.value("N", "Of the random starts of kmeans. Default: 0.", min=0)
@@ -92,26 +63,14 @@ def segment(
         raise InputError(
             "nothing would be written. Give -o labels.png, --overlay borders.png or --json."
         )
-    targets.check_targets(
-        {
-            "--output": (output, targets.PIXEL_LABEL_SUFFIXES),
-            "--overlay": (overlay, targets.OVERLAY_SUFFIXES),
-        },
-        [path for path in (image, scribbles) if path is not None],
-    )
-    by_kmeans = {"--segments": segments, "--seed": seed}
-    by_shift = {
-        "--spatial-bandwidth": spatial_bandwidth,
-        "--range-bandwidth": range_bandwidth,
-        "--merge-bandwidth": merge_bandwidth,
-    }
+    targets.check_targets([image, scribbles], (".png", ".npy"), output=output, overlay=overlay)
+    of_shift: dict[str, Any] = {"spatial_bandwidth": spatial_bandwidth}
+    of_shift["range_bandwidth"] = range_bandwidth
+    of_shift["merge_bandwidth"] = merge_bandwidth
     kmeans = method == "kmeans"
-    for option, value in (by_shift if kmeans else by_kmeans).items():
-        if value is not None:
-            raise InputError(
-                f"{option} is for --method {'mean-shift' if kmeans else 'kmeans'}; "
-                f"--method {method} has no use for it."
-            )
+    for_other = of_shift if kmeans else {"segments": segments, "seed": seed}
+    other = "mean-shift" if kmeans else "kmeans"
+    opt.refuse(f"is for --method {other}; --method {method} has no use for it.", **for_other)
     require("segment", "image", "skimage", "imageio")
     import numpy as np
 
@@ -132,9 +91,7 @@ def segment(
             labels = divide(
                 pixels,
                 "kmeans" if kmeans else "mean_shift",
-                spatial_bandwidth=spatial_bandwidth,
-                range_bandwidth=range_bandwidth,
-                merge_bandwidth=merge_bandwidth,
+                **of_shift,
                 n_segments=segments,
                 min_size=min_size,
                 scribbles=strokes,
@@ -143,9 +100,8 @@ def segment(
                 progress=progress,
             )
         except MemoryError:
-            raise InputError(
-                f"{image} is too large for the memory there is; scale it down."
-            ) from None
+            text = f"{image} is too large for the memory there is; scale it down."
+            raise InputError(text) from None
     seconds = time.perf_counter() - start
     sizes = np.bincount(labels.ravel()).tolist()
     if output is not None:  # first: it may be refused, and then nothing is written
@@ -153,21 +109,11 @@ def segment(
     if overlay is not None:
         figures.write_overlay(overlay, pixels, labels)
     if json:
-        targets.print_json(
-            {
-                "image": str(image),
-                "height": h,
-                "width": w,
-                "method": method,
-                "n_segments": len(sizes),
-                "sizes": sizes,
-                "n_strokes": n_strokes,
-                "output": None if output is None else str(output),
-                "overlay": None if overlay is None else str(overlay),
-                "seconds": round(seconds, 6),
-                "versions": targets.versions("scikit-image"),
-            }
-        )
+        report: dict[str, Any] = {"image": str(image), "height": h, "width": w, "method": method}
+        report |= {"n_segments": len(sizes), "sizes": sizes, "n_strokes": n_strokes}
+        report |= {"output": targets.name(output), "overlay": targets.name(overlay)}
+        report |= {"seconds": round(seconds, 6), "versions": targets.versions("scikit-image")}
+        targets.print_json(report)
     console.say(f"{shown_sizes(sizes, 'segment')}.")
     bits = f"{output} ({8 if len(sizes) <= 256 else 16} bits)"
     is_png = output is not None and output.suffix.lower() == ".png"

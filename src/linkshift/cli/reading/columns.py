@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,7 @@ from linkshift.cli.talking import Console, InputError, hint, shown_rows
 LARGEST = {"float32": 1e18, "float64": 1e150}
 
 
-@dataclass(frozen=True, eq=False)
-class Features:
+class Features(NamedTuple):
     """The numbers to cluster, and the columns they come from."""
 
     X: NDArray[Any]
@@ -198,9 +196,6 @@ def spread_note(X: NDArray[Any], names: tuple[str, ...]) -> str:
     )
 
 
-# --- ids and labels -----------------------------------------------------------------------------
-
-
 def sample_ids(table: Table, column: str) -> list[Any]:
     """Give the ids of the rows: all there, all different."""
     ids = _cells(table, column, "--id-column")
@@ -243,8 +238,5 @@ def _cells(table: Table, column: str, option: str) -> list[Any]:
 
 
 def _label(value: Any) -> Any:
-    if isinstance(value, str):
-        value = value.strip()
-    if value is None or value in ("", "-1", -1) or value != value:
-        return None
-    return value
+    value = value.strip() if isinstance(value, str) else value
+    return None if value is None or value in ("", "-1", -1) or value != value else value

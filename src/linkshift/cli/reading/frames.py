@@ -150,9 +150,6 @@ def _refuse_twice(names: Any, where: str) -> None:
         seen.add(name)
 
 
-# --- text ---------------------------------------------------------------------------------------
-
-
 def _read_text(pd: Any, path: Path, *, header: bool | None, id_column: str | None) -> Any:
     try:
         check_text(path)

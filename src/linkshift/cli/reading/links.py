@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from linkshift._core.text import counted, short
+from linkshift._core.text import short
 from linkshift.cli.reading.tables import check_readable
-from linkshift.cli.talking import Console, InputError
+from linkshift.cli.talking import InputError
 from linkshift.links import Conflict, Links, PairError, RowRangeError, _files
 from linkshift.links._parse import KINDS, UnknownIdError
 
@@ -36,6 +36,7 @@ class LinkFile:
     repeats: list[Repeat]
 
 
+# The links, the pairs as the file has them, and in CSV their lines.
 _Read = tuple[Links, dict[str, Any], dict[str, list[int]] | None]
 
 
@@ -47,18 +48,32 @@ def read_link_file(
     Ids are found by their text. Without ids, links keyed by id are given as they are. A pair that
     is given twice counts once, and is among the ``repeats``.
     """
-    links, pairs, lines = _checked(path, n_rows, ids)
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise InputError(
+            f"links are read from .csv or .json files, and {path} is neither. Write a .csv file "
+            "with the columns a,b,kind."
+        )
+    check_readable(path)
+    is_csv = path.suffix.lower() == ".csv"
+    try:
+        links, pairs, lines = _from_csv(path, n_rows, ids) if is_csv else _from_json(path, ids)
+        if n_rows is not None and not links.keyed_by_id:
+            links = links.check(n_rows)
+    except (ValueError, TypeError) as error:
+        text = error.problem if isinstance(error, PairError) else str(error)
+        where = "" if str(path) in text else f"{path}: "
+        raise InputError(f"{where}{text}.{_remedy(error, ids)}") from error
     places: dict[str, list[str]] = {}
     repeats: list[Repeat] = []
     for kind in KINDS:
-        where = [f"{kind} {i}" for i in range(len(pairs[kind]))]
+        found = [f"{kind} {i}" for i in range(len(pairs[kind]))]
         if lines is not None:
-            where = [f"line {line}" for line in lines[kind]]
+            found = [f"line {line}" for line in lines[kind]]
         repeats += [
-            Repeat(kind, tuple(pairs[kind][i]), where[i], where[first])
+            Repeat(kind, tuple(pairs[kind][i]), found[i], found[first])
             for i, first in _repeated(pairs[kind]).items()
         ]
-        places[kind] = _first_ones(pairs[kind], where)
+        places[kind] = _first_ones(pairs[kind], found)
     return LinkFile(path, links, places, repeats)
 
 
@@ -73,28 +88,6 @@ def _first_ones(pairs: Sequence[Sequence[Hashable]], items: list[T]) -> list[T]:
     """Leave out the items of pairs that were there before."""
     again = _repeated(pairs)
     return [item for i, item in enumerate(items) if i not in again] if again else items
-
-
-def _checked(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) -> _Read:
-    """Give the links, the pairs as the file has them, and in CSV their lines."""
-    if path.suffix.lower() not in (".csv", ".json"):
-        raise InputError(
-            f"links are read from .csv or .json files, and {path} is neither. Write a .csv file "
-            "with the columns a,b,kind."
-        )
-    check_readable(path)
-    try:
-        if path.suffix.lower() == ".csv":
-            links, pairs, lines = _from_csv(path, n_rows, ids)
-        else:
-            links, pairs, lines = _from_json(path, ids)
-        if n_rows is not None and not links.keyed_by_id:
-            links = links.check(n_rows)
-    except (ValueError, TypeError) as error:
-        text = error.problem if isinstance(error, PairError) else str(error)
-        where = "" if str(path) in text else f"{path}: "
-        raise InputError(f"{where}{text}.{_remedy(error, ids)}") from error
-    return links, pairs, lines
 
 
 def _remedy(error: Exception, ids: Sequence[Hashable] | None) -> str:
@@ -128,24 +121,14 @@ def _from_csv(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) ->
 def _from_json(path: Path, ids: Sequence[Hashable] | None) -> _Read:
     links = Links.read_json(path, duplicates="drop")
     if ids is not None and links.keyed_by_id:
-        links = _by_text(links, ids)
+        # By their text, as in CSV files: 7 in JSON is 7 in a table read as text.
+        by_kind = (links.must_ids, links.cannot_ids)
+        must, cannot = ([tuple(map(str, pair)) for pair in pairs] for pairs in by_kind)
+        confidences: Any = {"must_confidence": links.must_confidence}
+        confidences["cannot_confidence"] = links.cannot_confidence
+        links = Links(must, cannot, **confidences, ids=[str(name) for name in ids])
     data = _files.load_json(path)[1]
     return links, {kind: data[kind] or [] for kind in KINDS}, None
-
-
-def _by_text(links: Links, ids: Sequence[Hashable]) -> Links:
-    """Resolve ids by their text, as CSV files do: 7 in JSON is 7 in a table read as text."""
-
-    def texts(pairs: Sequence[Sequence[Hashable]]) -> list[tuple[str, ...]]:
-        return [tuple(str(end) for end in pair) for pair in pairs]
-
-    return Links(
-        texts(links.must_ids),
-        texts(links.cannot_ids),
-        must_confidence=links.must_confidence,
-        cannot_confidence=links.cannot_confidence,
-        ids=[str(name) for name in ids],
-    )
 
 
 def require_rows(links: Links, path: Path) -> None:
@@ -162,17 +145,6 @@ def require_rows(links: Links, path: Path) -> None:
     )
 
 
-def links_of_labels(labels: list[Any], column: str) -> Links:
-    """Say with links what a label column says."""
-    try:
-        return Links.from_labels(labels)
-    except ValueError as error:
-        raise InputError(f"--labels-column {column}: {error}.") from error
-
-
-# --- conflicts ----------------------------------------------------------------------------------
-
-
 def with_ids(ends: Iterable[Any], ids: Sequence[Hashable] | None) -> tuple[Hashable, ...]:
     """Give rows in the user's ids."""
     return tuple(ends if ids is None else (ids[end] for end in ends))
@@ -181,17 +153,3 @@ def with_ids(ends: Iterable[Any], ids: Sequence[Hashable] | None) -> tuple[Hasha
 def named_conflict(conflict: Conflict, ids: Sequence[Hashable] | None) -> Conflict:
     """Give a conflict in the user's ids."""
     return Conflict(with_ids(conflict.cannot, ids), with_ids(conflict.chain, ids))
-
-
-def warn_of_conflicts(
-    console: Console, links: Links, ids: Sequence[Hashable] | None, remedy: str
-) -> int:
-    """Warn when links contradict each other, with the first case; give the number of cases."""
-    conflicts = links.conflicts()
-    if conflicts:
-        console.warn(
-            f"the links contradict each other in {counted(len(conflicts), 'place')}, "
-            f"first: {named_conflict(conflicts[0], ids)}. "
-            f"Going on: links are weighed, not obeyed, and some will be broken. {remedy}"
-        )
-    return len(conflicts)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading.columns import features
 from linkshift.cli.reading.scaling import Scaling
 from linkshift.cli.reading.tables import SUFFIXES, Table, check_readable
+from linkshift.cli.reading.views import by_view
 from linkshift.cli.talking import Console, InputError, hint, passed_on
 
 # What is read of all that `linkshift cluster --save` tells of a model.
@@ -37,22 +36,11 @@ class SavedModel:
         """How its columns were scaled."""
         return Scaling.from_about(self.about)
 
-    @property
-    def ids(self) -> list[Any] | None:
-        """Names of the rows that it was made from."""
-        ids: list[Any] | None = self.about["ids"]
-        return ids
-
-    @property
-    def training(self) -> NDArray[Any]:
-        """The rows that it was made from, in the units of the data."""
-        return self.scaling.undo(self.model._fit_X)
-
     def row(self, text: str) -> int:
         """Find a row that the user names, by id if there are ids, else by number."""
         n = len(self.model.labels_)
-        if self.ids is not None:
-            names = [str(name) for name in self.ids]
+        if (ids := self.about["ids"]) is not None:
+            names = [str(name) for name in ids]
             if text in names:
                 return names.index(text)
             raise InputError(
@@ -83,22 +71,14 @@ class SavedModel:
             )
         found = features(table, console, columns=names, reserved=[id_column] if id_column else [])
         X = self.scaling.apply(found.X.astype(self.scaling.shift.dtype, copy=False))
-        if self.about["views"] is None:
-            return X
-        position = {name: i for i, name in enumerate(names)}
-        return {
-            view: X[:, [position[column] for column in columns]]
-            for view, columns in self.about["views"].items()
-        }
+        return by_view(X, names, self.about["views"])
 
 
 def write_model(path: Path, model: Any, about: dict[str, Any]) -> None:
     """Save a model, but for its progress bar."""
     from linkshift import model_files
 
-    for part in _parts(model):
-        if "progress" in part.get_params(deep=False):
-            part.set_params(progress=None)
+    _set(model, "progress", None)
     try:
         model_files.save(model, path, about=about)
     except OSError as error:
@@ -127,21 +107,21 @@ def read_model(path: Path) -> SavedModel:
 
 def plain_ids(ids: Iterable[Any]) -> list[Any]:
     """Give ids as JSON can hold them."""
-    return [name if isinstance(name, str | int) or _is_finite(name) else str(name) for name in ids]
-
-
-def _is_finite(name: Any) -> bool:
-    return isinstance(name, float) and math.isfinite(name)
+    return [
+        name
+        if isinstance(name, str | int) or (isinstance(name, float) and math.isfinite(name))
+        else str(name)
+        for name in ids
+    ]
 
 
 def set_threads(model: Any, threads: int | None) -> None:
     """Let a loaded model use as many threads as asked for."""
-    for part in _parts(model):
-        if "n_jobs" in part.get_params(deep=False):
-            part.set_params(n_jobs=threads)
+    _set(model, "n_jobs", threads)
 
 
-def _parts(model: Any) -> list[Any]:
-    """Give a model and the estimators within."""
-    inner = (getattr(model, name, None) for name in ("estimator", "estimator_"))
-    return [model, *(part for part in inner if part is not None)]
+def _set(model: Any, name: str, value: Any) -> None:
+    """Set a parameter of a model and of the estimators within, where they have it."""
+    for part in (model, getattr(model, "estimator", None), getattr(model, "estimator_", None)):
+        if part is not None and name in part.get_params(deep=False):
+            part.set_params(**{name: value})

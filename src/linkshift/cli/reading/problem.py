@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading import columns
-from linkshift.cli.reading.links import (
-    links_of_labels,
-    read_link_file,
-    require_rows,
-    warn_of_conflicts,
-)
+from linkshift.cli.reading.links import named_conflict, read_link_file, require_rows
 from linkshift.cli.reading.tables import read_table
 from linkshift.cli.reading.views import Views, find_views
 from linkshift.cli.talking import Console, InputError
@@ -35,11 +30,6 @@ class Source:
     labels_column: str | None = None
     header: bool | None = None
 
-    @property
-    def files(self) -> list[Path]:
-        """Files that are read, and must not be written over."""
-        return [path for path in (self.data, self.links) if path is not None]
-
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -52,17 +42,6 @@ class Problem:
     file_links: Links | None
     labels: list[Any] | None  # None where unknown
     views: Views | None
-
-    def part(self, X: NDArray[Any], columns: tuple[str, ...]) -> NDArray[Any]:
-        """Give some columns, by name, of data that has them all."""
-        position = {name: i for i, name in enumerate(self.names)}
-        return X[:, [position[column] for column in columns]]
-
-    def tables(self, X: NDArray[Any]) -> Any:
-        """Give data as a method takes it: one table, or those of the views by name."""
-        if self.views is None:
-            return X
-        return {name: self.part(X, columns) for name, columns in self.views.items()}
 
 
 def read_problem(
@@ -102,7 +81,13 @@ def read_problem(
         found = find_views(views, table, features.names)
         told = (f"{name} ({counted(len(c), 'column')})" for name, c in found.items())
         console.say(f"Views: {listed(told)}.")
-    links = _joined(source, file_links, labels, table.n_rows, console)
+    links = None
+    if file_links is not None or labels is not None:
+        links = closed_links(file_links, labels, table.n_rows, counted=True).links
+        sources = [str(source.links)] if file_links is not None else []
+        sources += [f"the labels in {labels_column!r}"] if labels is not None else []
+        counts = f"{len(links.must):,} must, {len(links.cannot):,} cannot"
+        console.say(f"Links: {counts}, from {' and '.join(sources)}.")
     return Problem(features.X, features.names, ids, links, file_links, labels, found)
 
 
@@ -123,7 +108,11 @@ def _file_links(
 
 
 def _check_labels(labels: list[Any], column: str, console: Console) -> None:
-    if not links_of_labels(labels, column):
+    try:
+        says_something = bool(Links.from_labels(labels))
+    except ValueError as error:
+        raise InputError(f"--labels-column {column}: {error}.") from error
+    if not says_something:
         console.warn(
             f"--labels-column {column} says nothing: it takes two known labels to make a link."
         )
@@ -135,29 +124,10 @@ def _check_labels(labels: list[Any], column: str, console: Console) -> None:
         )
 
 
-def _joined(
-    source: Source,
-    file_links: Links | None,
-    labels: list[Any] | None,
-    n_rows: int,
-    console: Console,
-) -> Links | None:
-    """Join links from file and labels as the methods do, and say how many."""
-    if file_links is None and labels is None:
-        return None
-    links = closed_links(file_links, labels, n_rows, counted=True).links
-    sources = [str(source.links)] if file_links is not None else []
-    sources += [f"the labels in {source.labels_column!r}"] if labels is not None else []
-    console.say(
-        f"Links: {len(links.must):,} must, {len(links.cannot):,} cannot, "
-        f"from {' and '.join(sources)}."
-    )
-    return links
-
-
 def count_conflicts(source: Source, problem: Problem, console: Console) -> int:
     """Count contradictions, and warn of them: the method at hand will weigh links."""
-    if problem.links is None:
+    conflicts = () if problem.links is None else problem.links.conflicts()
+    if not conflicts:
         return 0
     check = f"linkshift links check {shlex.quote(str(source.links))}"
     if source.links is None:
@@ -169,4 +139,9 @@ def count_conflicts(source: Source, problem: Problem, console: Console) -> int:
             f"See those in the file with: {check}; and check them against the labels in "
             f"{source.labels_column!r}."
         )
-    return warn_of_conflicts(console, problem.links, problem.ids, remedy)
+    console.warn(
+        f"the links contradict each other in {counted(len(conflicts), 'place')}, "
+        f"first: {named_conflict(conflicts[0], problem.ids)}. "
+        f"Going on: links are weighed, not obeyed, and some will be broken. {remedy}"
+    )
+    return len(conflicts)

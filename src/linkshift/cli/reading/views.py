@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
+
+from numpy.typing import NDArray
 
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading.columns import check_column
@@ -14,6 +17,16 @@ Views = dict[str, tuple[str, ...]]
 
 _FORM = "Write --view NAME=COLUMNS, such as --view shape=a,b or --view shape=first:last"
 _REST = "*"
+
+
+def by_view(
+    X: NDArray[Any], names: Sequence[str], views: Mapping[str, Sequence[str]] | None
+) -> Any:
+    """Give data as a method takes it: one table, or those of the views by name."""
+    if views is None:
+        return X
+    position = {name: i for i, name in enumerate(names)}
+    return {view: X[:, [position[c] for c in columns]] for view, columns in views.items()}
 
 
 def find_views(given: Sequence[str] | None, table: Table, used: tuple[str, ...]) -> Views:

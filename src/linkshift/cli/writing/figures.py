@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,7 @@ _ROWS = 256  # drawn at a time: scikit-image draws in float64
 
 
 def write_picture(
-    path: Path,
-    X: NDArray[Any],
-    labels: NDArray[Any],
-    *,
-    view_names: Sequence[str] | None = None,
-    view_importances: NDArray[Any] | None = None,
-    **extras: Any,
+    path: Path, X: Array, labels: Array, view_names: Any, view_importances: Any, **extras: Any
 ) -> None:
     """Draw the clusters to a file; beside them what views say on them, if there are views."""
     import matplotlib.pyplot as plt
@@ -37,17 +30,11 @@ def write_picture(
         n_clusters, n_views = view_importances.shape
         wide = min(max(2.0 + 0.6 * n_views, 4.0), 10.0)
         size = (6.5 + wide, min(max(5.0, 0.22 * n_clusters), 14.0))
-        figure, axes = plt.subplots(
-            1, 2, figsize=size, width_ratios=(6.5, wide), layout="constrained"
-        )
-        plot.clusters(X, labels, ax=axes[0], **extras)
-        plot.view_importances(
-            view_importances,
-            view_names=view_names,
-            sizes=np.bincount(labels).tolist(),
-            ax=axes[1],
-            title="View importances",
-        )
+        look: dict[str, Any] = {"figsize": size, "layout": "constrained"}
+        figure, (left, right) = plt.subplots(1, 2, width_ratios=(6.5, wide), **look)
+        plot.clusters(X, labels, ax=left, **extras)
+        about = {"sizes": np.bincount(labels).tolist(), "title": "View importances"}
+        plot.view_importances(view_importances, view_names=view_names, ax=right, **about)
     write_figure(path, figure)
 
 

@@ -3,193 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from linkshift._core.text import counted
 from linkshift.cli.reading.links import LinkFile, named_conflict, with_ids
-from linkshift.links import Conflicts, ImpliedLink, Links, Redundant, Summary
+from linkshift.links import ImpliedLink
 
 SHOWN = 10
 LONGEST = 20  # links on a chain of a redundant link in JSON: long ones would fill the disk
 CHAIN_WORK = 300_000_000  # steps of all searches for the chains of conflicts in JSON
 Pair = tuple[Hashable, ...]
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
 class Diagnosis:
     """All that can be said of a file of links, in the names that the user gave to rows."""
 
-    file: LinkFile
-    ids: Sequence[Hashable] | None
-    n_rows: int | None
-
-    @property
-    def links(self) -> Links:
-        """The links of the file, each once."""
-        return self.file.links
-
-    @cached_property
-    def conflicts(self) -> Conflicts:
-        """Contradictions."""
-        return self.links.conflicts()
-
-    @cached_property
-    def redundant(self) -> Redundant:
-        """Links that others imply."""
-        return self.links.redundant()
-
-    @cached_property
-    def summary(self) -> Summary:
-        """Groups, counts and confidences."""
-        return self.links.summary()
-
-    @cached_property
-    def _places(self) -> dict[tuple[str, Pair], str]:
-        pairs = {"must": self.links.must_ids, "cannot": self.links.cannot_ids}
-        return {
-            (kind, pair): place
-            for kind, places in self.file.places.items()
-            for pair, place in zip(pairs[kind], places, strict=True)
-        }
+    def __init__(self, file: LinkFile, ids: Sequence[Hashable] | None, n_rows: int | None) -> None:
+        self.file, self.ids, self.n_rows, self.links = file, ids, n_rows, file.links
+        self.conflicts, self.redundant = self.links.conflicts(), self.links.redundant()
+        self.summary = self.links.summary()
+        must, cannot = file.places["must"], file.places["cannot"]
+        self.conflict_places = [cannot[i] for i in self.conflicts.positions]
+        self.redundant_places = [must[i] for i in self.redundant.must]
+        self.redundant_places += [cannot[i] for i in self.redundant.cannot]
 
     def names(self, ends: Iterable[Any]) -> Pair:
         """Give rows in the user's names."""
         return with_ids(ends, self.ids)
 
-    def place(self, kind: str, pair: Pair) -> str:
-        """Say where in the file a link stands."""
-        return self._places[kind, pair]
-
-    def conflict_place(self, index: int) -> str:
-        """Say where the cannot-link of a conflict stands."""
-        return self.file.places["cannot"][self.conflicts.positions[index]]
-
-    def redundant_places(self) -> list[str]:
-        """Say where the redundant links stand, in their order."""
-        found = self.redundant
-        return [self.file.places["must"][i] for i in found.must] + [
-            self.file.places["cannot"][i] for i in found.cannot
-        ]
+    def removal(self) -> list[tuple[str, str, Pair]]:
+        """Give the links to remove: where they stand, kind, and pair in the user's names."""
+        suggested, found = self.conflicts.suggested_removal, []
+        for kind, pairs, all_pairs in (
+            ("must", suggested.must, self.links.must_ids),
+            ("cannot", suggested.cannot, self.links.cannot_ids),
+        ):
+            places = dict(zip(all_pairs, self.file.places[kind], strict=True))
+            found += [(places[pair], kind, self.names(pair)) for pair in pairs]
+        return found
 
     def implied(self, index: int, longest: int | None = None) -> ImpliedLink:
         """Give a redundant link in the user's names."""
         link = self.redundant.explain(index, longest)
-        return ImpliedLink(
-            link.kind,
-            self.names(link.pair),
-            None if link.cannot is None else self.names(link.cannot),
-            None if link.chains is None else tuple(self.names(chain) for chain in link.chains),
-        )
-
-    def unlinked(self) -> list[Hashable]:
-        """Give the rows of the data that no link names."""
-        free = np.ones(self.n_rows or 0, dtype=bool)
-        free[self.links.must] = False
-        free[self.links.cannot] = False
-        return list(self.names(np.flatnonzero(free).tolist()))
-
-
-# --- for people ---------------------------------------------------------------------------------
+        cannot = None if link.cannot is None else self.names(link.cannot)
+        chains = None if link.chains is None else tuple(map(self.names, link.chains))
+        return ImpliedLink(link.kind, self.names(link.pair), cannot, chains)
 
 
 def as_text(found: Diagnosis) -> str:
     """Tell what was found; long lists are cut."""
-    return "\n".join(
-        [
-            *_conflict_lines(found),
-            *_redundant_lines(found),
-            *_repeat_lines(found),
-            *_group_lines(found),
-            *_count_lines(found),
-        ]
+    summary, repeats, places = found.summary, found.file.repeats, found.redundant_places
+
+    def group(index: int) -> str:
+        (first,) = found.names(summary.first[index : index + 1])
+        text = (
+            f"{summary.sizes[index]:,} rows from {first!r}: "
+            f"{counted(int(summary.must[index]), 'must-link')}, "
+            f"{counted(int(summary.leaving[index]), 'cannot-link')} to others"
+        )
+        within = int(summary.within[index])
+        return text + (f", {counted(within, 'cannot-link')} within" if within else "")
+
+    lines = _conflict_lines(found)
+    lines += _section(
+        f"{counted(len(places), 'redundant link')}, implied by others that are at least as certain",
+        range(len(places)),
+        lambda i: f"{places[i]}: {found.implied(i)}",
     )
+    lines += _section(
+        f"{counted(len(repeats), 'link')} given again; `linkshift cluster` wants each once",
+        repeats,
+        lambda again: f"{again.place} repeats {again.first}: {_link(again.kind, again.pair)}",
+    )
+    n_groups = len(summary.sizes)
+    lines += _section(f"{counted(n_groups, 'group')} of must-linked rows", range(n_groups), group)
+    return "\n".join(lines + _count_lines(found))
 
 
-def _cut(count: int, line: Callable[[int], str]) -> list[str]:
-    lines = [f"  {line(i)}" for i in range(min(count, SHOWN))]
-    return lines + ([f"  and {count - SHOWN:,} more"] if count > SHOWN else [])
+def _section(head: str, items: Sequence[T], line: Callable[[T], str]) -> list[str]:
+    """Give a head and a line for each of the first items; nothing where there are none."""
+    more = [f"  and {len(items) - SHOWN:,} more"] if len(items) > SHOWN else []
+    return [f"{head}:", *(f"  {line(item)}" for item in items[:SHOWN]), *more] if items else []
 
 
-def _pair(ends: Pair) -> str:
-    return "({})".format(", ".join(repr(end) for end in ends))
+def _link(kind: str, ends: Pair) -> str:
+    return f"{kind}-link ({', '.join(map(repr, ends))})"
 
 
 def _conflict_lines(found: Diagnosis) -> list[str]:
-    conflicts = found.conflicts
-    among = f"{counted(found.summary.n_must, 'must-link')} and " + counted(
-        found.summary.n_cannot, "cannot-link"
-    )
+    conflicts, summary = found.conflicts, found.summary
+    must, cannot = counted(summary.n_must, "must-link"), counted(summary.n_cannot, "cannot-link")
     if not conflicts:
-        return [f"No conflicts among {among}."]
-
+        return [f"No conflicts among {must} and {cannot}."]
     first = conflicts[:SHOWN]
-
-    def conflict_line(index: int) -> str:
-        return f"{found.conflict_place(index)}: {named_conflict(first[index], found.ids)}"
-
-    removal = conflicts.suggested_removal
-    gone = [("must", pair) for pair in removal.must] + [("cannot", p) for p in removal.cannot]
-
-    def gone_line(index: int) -> str:
-        kind, pair = gone[index]
-        return f"{found.place(kind, pair)}: {kind}-link {_pair(found.names(pair))}"
-
-    what = "Smallest removal" if removal.exact else "Removal (perhaps not the smallest)"
+    gone, is_least = found.removal(), conflicts.suggested_removal.exact
+    what = "Smallest removal" if is_least else "Removal (perhaps not the smallest)"
     return [
-        f"{counted(len(conflicts), 'conflict')} among {among}:",
-        *_cut(len(conflicts), conflict_line),
-        f"{what} that leaves no conflict, {counted(len(removal), 'link')}:",
-        *_cut(len(gone), gone_line),
+        *_section(
+            f"{counted(len(conflicts), 'conflict')} among {must} and {cannot}",
+            range(len(conflicts)),
+            lambda i: f"{found.conflict_places[i]}: {named_conflict(first[i], found.ids)}",
+        ),
+        *_section(
+            f"{what} that leaves no conflict, {counted(len(gone), 'link')}",
+            gone,
+            lambda link: f"{link[0]}: {_link(*link[1:])}",
+        ),
     ]
-
-
-def _redundant_lines(found: Diagnosis) -> list[str]:
-    count = len(found.redundant)
-    if not count:
-        return []
-    places = found.redundant_places()
-    return [
-        f"{counted(count, 'redundant link')}, implied by others that are at least as certain:",
-        *_cut(count, lambda i: f"{places[i]}: {found.implied(i)}"),
-    ]
-
-
-def _repeat_lines(found: Diagnosis) -> list[str]:
-    repeats = found.file.repeats
-    if not repeats:
-        return []
-
-    def line(index: int) -> str:
-        repeat = repeats[index]
-        return f"{repeat.place} repeats {repeat.first}: {repeat.kind}-link {_pair(repeat.pair)}"
-
-    return [
-        f"{counted(len(repeats), 'link')} given again; `linkshift cluster` wants each once:",
-        *_cut(len(repeats), line),
-    ]
-
-
-def _group_lines(found: Diagnosis) -> list[str]:
-    groups = found.summary
-    count = len(groups.sizes)
-    if not count:
-        return []
-
-    def line(index: int) -> str:
-        (first,) = found.names(groups.first[index : index + 1])
-        text = (
-            f"{groups.sizes[index]:,} rows from {first!r}: "
-            f"{counted(int(groups.must[index]), 'must-link')}, "
-            f"{counted(int(groups.leaving[index]), 'cannot-link')} to others"
-        )
-        within = int(groups.within[index])
-        return text + (f", {counted(within, 'cannot-link')} within" if within else "")
-
-    return [f"{counted(count, 'group')} of must-linked rows:", *_cut(count, line)]
 
 
 def _count_lines(found: Diagnosis) -> list[str]:
@@ -216,12 +139,13 @@ def _spread(spread: tuple[float, float, float]) -> str:
     return f"all {low:g}" if low == high else f"{low:g} to {high:g}, median {middle:g}"
 
 
-# --- for programs -------------------------------------------------------------------------------
-
-
 def as_dict(found: Diagnosis, *, with_rows: bool) -> dict[str, Any]:
     """Give everything; rows without links too where the data are there to name them."""
     summary, conflicts = found.summary, found.conflicts
+    groups = (summary.sizes, summary.must, summary.leaving, summary.within)
+    sizes = zip(*(counts.tolist() for counts in groups), strict=True)
+    keys = ("rows", "must", "cannot_out", "cannot_within")
+    spreads = {"must": summary.must_confidence, "cannot": summary.cannot_confidence}
     out: dict[str, Any] = {
         "file": str(found.file.path),
         "keyed_by": "id" if found.ids is not None or found.links.keyed_by_id else "row",
@@ -231,61 +155,45 @@ def as_dict(found: Diagnosis, *, with_rows: bool) -> dict[str, Any]:
         "removal": _removal(found) if conflicts else None,
         "redundant": [
             {"place": place, **vars(found.implied(i, LONGEST))}
-            for i, place in enumerate(found.redundant_places())
+            for i, place in enumerate(found.redundant_places)
         ],
         "repeats": [vars(repeat) for repeat in found.file.repeats],
         "groups": [
-            {"first": first, "rows": size, "must": must, "cannot_out": out_, "cannot_within": in_}
-            for first, size, must, out_, in_ in zip(
-                found.names(summary.first),
-                summary.sizes.tolist(),
-                summary.must.tolist(),
-                summary.leaving.tolist(),
-                summary.within.tolist(),
-                strict=True,
-            )
+            {"first": first, **dict(zip(keys, size, strict=True))}
+            for first, size in zip(found.names(summary.first), sizes, strict=True)
         ],
         "cannot_between": summary.n_between,
         "cannot_within": summary.n_within,
         "confidence": {
-            "must": _levels(summary.must_confidence),
-            "cannot": _levels(summary.cannot_confidence),
+            kind: spread and dict(zip(("min", "median", "max"), spread, strict=True))
+            for kind, spread in spreads.items()
         },
         "rows_named": summary.n_named,
         "rows": found.n_rows,
     }
     if with_rows:
-        out["rows_without_links"] = found.unlinked()
+        free = np.ones(found.n_rows or 0, dtype=bool)
+        free[found.links.must] = free[found.links.cannot] = False
+        out["rows_without_links"] = list(found.names(np.flatnonzero(free).tolist()))
     return out
 
 
 def _conflicts(found: Diagnosis) -> list[dict[str, Any]]:
     """All conflicts; where there are very many on very many rows, chains for the first ones."""
-    conflicts = found.conflicts
+    conflicts, pairs = found.conflicts, found.links.cannot_ids
     chained = conflicts[: max(100, CHAIN_WORK // max(found.summary.n_named, 1))]
-    chains = [found.names(conflict.chain) for conflict in chained]
-    pairs = found.links.cannot_ids
+    chains: list[Pair | None] = [found.names(conflict.chain) for conflict in chained]
+    chains += [None] * (len(conflicts) - len(chains))
     return [
-        {
-            "place": found.conflict_place(i),
-            "cannot": found.names(pairs[position]),
-            "chain": chains[i] if i < len(chains) else None,
-        }
-        for i, position in enumerate(conflicts.positions.tolist())
+        {"place": place, "cannot": found.names(pairs[position]), "chain": chain}
+        for place, position, chain in zip(
+            found.conflict_places, conflicts.positions.tolist(), chains, strict=True
+        )
     ]
 
 
 def _removal(found: Diagnosis) -> dict[str, Any]:
-    removal = found.conflicts.suggested_removal
-    return {
-        "must": [found.names(pair) for pair in removal.must],
-        "cannot": [found.names(pair) for pair in removal.cannot],
-        "places": [found.place("must", pair) for pair in removal.must]
-        + [found.place("cannot", pair) for pair in removal.cannot],
-        "confidence": removal.confidence,
-        "exact": removal.exact,
-    }
-
-
-def _levels(spread: tuple[float, float, float] | None) -> dict[str, float] | None:
-    return None if spread is None else dict(zip(("min", "median", "max"), spread, strict=True))
+    removal, gone = found.conflicts.suggested_removal, found.removal()
+    links = {kind: [pair for _, k, pair in gone if k == kind] for kind in ("must", "cannot")}
+    places = [place for place, _, _ in gone]
+    return {**links, "places": places, "confidence": removal.confidence, "exact": removal.exact}

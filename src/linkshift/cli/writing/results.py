@@ -31,10 +31,14 @@ class Result:
     scaling: Scaling
     found: Clustering
     n_conflicts: int
-    seed: int
-    params: dict[str, Any]
+    asked: dict[str, Any]  # of linkshift.cluster
     sizes: list[int]
     n_noise: int
+
+    @property
+    def seed(self) -> int:
+        """Seed of what is drawn at random."""
+        return int(self.asked["random_state"])
 
     @property
     def view_names(self) -> tuple[str, ...] | None:
@@ -64,46 +68,37 @@ def about(result: Result) -> dict[str, Any]:
     }
 
 
-def _shown(result: Result) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Rows and modes for a picture: two columns as they are, more as the method saw them.
+def _shown(result: Result) -> dict[str, Any]:
+    """Say what pictures and pages show: rows, clusters, links, modes, views.
 
-    In their own units, one column or view would often be all there is to see. Modes are there
-    where the clusters still are those of the modes.
+    Two columns are as they are, more as the method saw them: in their own units, one column or
+    view would often be all there is to see. Modes are there where the clusters still are theirs.
     """
-    X, scaling = result.problem.X, result.scaling
-    centres = getattr(result.found.model, "cluster_centers_", None)
-    centres = None if centres is None else scaling.undo(centres)
-    if X.shape[1] <= 2:
-        return X, centres
-    if METHODS[result.found.method].scales and scaling.kind == "none":
-        scaling = Scaling.of(X, "minmax")
-    return scaling.apply(X), None if centres is None else scaling.apply(centres)
+    X, scaling, found = result.problem.X, result.scaling, result.found
+    modes = getattr(found.model, "cluster_centers_", None)
+    modes = None if modes is None else scaling.undo(modes)
+    if X.shape[1] > 2:
+        if METHODS[found.method].scales and scaling.kind == "none":
+            scaling = Scaling.of(X, "minmax")
+        X, modes = scaling.apply(X), None if modes is None else scaling.apply(modes)
+    shown = {"X": X, "labels": found.labels, "links": result.problem.links, "modes": modes}
+    views = {"view_names": result.view_names, "view_importances": result.view_importances}
+    return {**shown, **views, "title": result.source.data.name}
 
 
 def draw(target: Path, result: Result) -> None:
     """Draw the clusters."""
-    X, modes = _shown(result)
-    write_picture(
-        target,
-        X,
-        result.found.labels,
-        links=result.problem.links,
-        modes=modes,
-        title=result.source.data.name,
-        view_names=result.view_names,
-        view_importances=result.view_importances,
-    )
+    write_picture(target, **_shown(result))
 
 
-def page(result: Result, words: list[str], threads: int | None, console: Console) -> str:
+def page(result: Result, words: list[str], console: Console) -> str:
     """Give a page with all there is to see."""
     from linkshift import report
 
     problem, found = result.problem, result.found
-    X, modes = _shown(result)
     path, level = None, None
-    if problem.views is None and len(X) <= _PATH_ROWS:
-        path, level = _path(result, threads, console)
+    if problem.views is None and len(problem.X) <= _PATH_ROWS:
+        path, level = _path(result, console)
     elif problem.views is None:
         console.say(
             f"The report leaves out the bandwidth path of more than {_PATH_ROWS:,} rows; "
@@ -115,33 +110,26 @@ def page(result: Result, words: list[str], threads: int | None, console: Console
         for name, value in inner.get_params(deep=False).items()
         if name not in _NO_MATTER and (value is None or isinstance(value, bool | int | float | str))
     }
-    return report.render(
-        report.Report(
-            X=X,
-            labels=found.labels,
-            title=result.source.data.name,
-            links=problem.links,
-            ids=problem.ids,
-            names=problem.names,
-            method=found.method,
-            why=found.why,
-            done=found.done,
-            parameters={"scale": result.scaling.kind, **params},
-            path=path,
-            level=level,
-            modes=modes,
-            view_importances=result.view_importances,
-            view_names=result.view_names,
-            seconds=round(found.seconds, 2),
-            seed=result.seed,
-            versions=versions(),
-            command=words,
-            n_conflicts=result.n_conflicts,
-        )
+    told = report.Report(
+        **_shown(result),
+        ids=problem.ids,
+        names=problem.names,
+        method=found.method,
+        why=found.why,
+        done=found.done,
+        parameters={"scale": result.scaling.kind, **params},
+        path=path,
+        level=level,
+        seconds=round(found.seconds, 2),
+        seed=result.seed,
+        versions=versions(),
+        command=words,
+        n_conflicts=result.n_conflicts,
     )
+    return report.render(told)
 
 
-def _path(result: Result, threads: int | None, console: Console) -> tuple[Any, int | None]:
+def _path(result: Result, console: Console) -> tuple[Any, int | None]:
     """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
     found = result.found
     swept = found.method == "mean-shift" and found.bandwidth is not None
@@ -151,7 +139,7 @@ def _path(result: Result, threads: int | None, console: Console) -> tuple[Any, i
             result.scaling.apply(result.problem.X),
             result.problem.links,
             kernel=kernel,
-            n_jobs=threads,
+            n_jobs=result.asked["n_jobs"],
             progress=progress,
         )
     if not swept or np.ndim(found.bandwidth):
@@ -159,8 +147,7 @@ def _path(result: Result, threads: int | None, console: Console) -> tuple[Any, i
     logs = np.log(path.bandwidths)
     apart = np.abs(logs - np.log(float(found.bandwidth)))
     level = int(np.argmin(apart))
-    is_there = apart[level] <= np.diff(logs).max(initial=0.0)
-    return path, level if is_there else None
+    return path, level if apart[level] <= np.diff(logs).max(initial=0.0) else None
 
 
 def as_dict(result: Result) -> dict[str, Any]:
@@ -195,13 +182,8 @@ def as_dict(result: Result) -> dict[str, Any]:
 
 
 def _links_report(result: Result) -> dict[str, Any]:
-    report = result.found.link_report
-    return {
-        "n_must": report.n_must,
-        "n_cannot": report.n_cannot,
-        "must_kept": report.must_kept,
-        "cannot_kept": report.cannot_kept,
-        "violated_must": report.violated_must.tolist(),
-        "violated_cannot": report.violated_cannot.tolist(),
-        "n_conflicts": result.n_conflicts,
-    }
+    report: Any = result.found.link_report
+    counts = ("n_must", "n_cannot", "must_kept", "cannot_kept")
+    told = {name: getattr(report, name) for name in counts}
+    told |= {name: getattr(report, name).tolist() for name in ("violated_must", "violated_cannot")}
+    return {**told, "n_conflicts": result.n_conflicts}

@@ -15,39 +15,44 @@ from linkshift import __version__
 from linkshift._core import files
 from linkshift.cli.talking import InputError, require
 
-PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
-PAGE_SUFFIXES = (".html", ".htm")
-MODEL_SUFFIXES = (".npz",)
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
 LABEL_SUFFIXES = (*TABLE_SUFFIXES, ".npy")
-LINK_SUFFIXES = (".csv", ".json")
-PIXEL_LABEL_SUFFIXES = (".png", ".npy")
-OVERLAY_SUFFIXES = (".png",)
+_SUFFIXES = {  # of all options but --output, with which commands differ
+    "--plot": (".png", ".svg", ".pdf"),
+    "--report": (".html", ".htm"),
+    "--save": (".npz",),
+    "--overlay": (".png",),
+    "--links-output": (".csv", ".json"),
+}
 
 
 def check_targets(
-    targets: Mapping[str, tuple[Path | None, Sequence[str]]], inputs: Sequence[Path]
+    inputs: Iterable[Path | None], suffixes: Sequence[str] = (), **targets: Path | None
 ) -> None:
-    """Check all files that will be written, by option, and that no two are the same."""
+    """Refuse, before any work is done, files that could not be written afterwards.
+
+    They are given by option; ``suffixes`` are those that --output may have.
+    """
+    sources = [path for path in inputs if path is not None]
     seen: dict[Path, str] = {}
-    for option, (path, suffixes) in targets.items():
+    for name, path in targets.items():
         if path is None:
             continue
-        check_target(path, option, suffixes, inputs)
+        option = f"--{name.replace('_', '-')}"
+        _check_target(path, option, _SUFFIXES.get(option, suffixes), sources)
         other = seen.setdefault(path.resolve(), option)
         if other != option:
             raise InputError(f"{other} and {option} are both {path}; name two files.")
         if path.suffix.lower() == ".parquet":
             require(f"{option} {path}", "cli", "pandas", "pyarrow")
-        if suffixes is PICTURE_SUFFIXES:
+        if option == "--plot":
             require(option, "plot", "matplotlib")
             import matplotlib as mpl
 
             mpl.use("Agg")  # a file, not a window
 
 
-def check_target(path: Path, option: str, suffixes: Sequence[str], inputs: Iterable[Path]) -> None:
-    """Refuse, before any work is done, a file that could not be written afterwards."""
+def _check_target(path: Path, option: str, suffixes: Sequence[str], inputs: list[Path]) -> None:
     if path.suffix.lower() not in suffixes:
         raise InputError(
             f"{option} {path}: unknown suffix {path.suffix!r}. Use one of {', '.join(suffixes)}."
@@ -94,10 +99,14 @@ def print_json(report: Mapping[str, Any]) -> None:
     print_text(json.dumps(report, allow_nan=False) + "\n")
 
 
+def name(path: Path | None) -> str | None:
+    """Give the name of a file for a report."""
+    return None if path is None else str(path)
+
+
 def versions(*others: str) -> dict[str, str]:
     """Give the versions that a result depends on."""
     from importlib.metadata import version
 
-    names = ("numpy", "scipy", "scikit-learn", "numba", *others)
-    found = {name: version(name) for name in names}
-    return {"linkshift": __version__, "python": platform.python_version(), **found}
+    found = {"linkshift": __version__, "python": platform.python_version()}
+    return found | {p: version(p) for p in ("numpy", "scipy", "scikit-learn", "numba", *others)}
