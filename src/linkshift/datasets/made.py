@@ -56,7 +56,7 @@ def make_moons(
     >>> X.shape, [int(n) for n in np.bincount(y)]
     ((500, 2), [250, 250])
     """
-    _require(noise >= 0, f"noise must be at least 0, got {noise!r}")
+    _check_least(0, noise=noise)
     X, y = sklearn.datasets.make_moons(n_samples, noise=noise, random_state=random_state)
     return X.astype(np.float64, copy=False), y.astype(np.int64, copy=False)
 
@@ -122,9 +122,10 @@ def make_lines(
     >>> X.shape, [int(n) for n in np.bincount(y)]
     ((240, 2), [40, 40, 40, 40, 40, 40])
     """
-    _require(n_per_line >= 1, f"n_per_line must be at least 1, got {n_per_line!r}")
-    _require(noise >= 0, f"noise must be at least 0, got {noise!r}")
-    _require(length > 0, f"length must be above 0, got {length!r}")
+    _check_least(1, n_per_line=n_per_line)
+    _check_least(0, noise=noise)
+    if not length > 0:
+        raise ValueError(f"length must be above 0, got {length!r}")
     random = check_random_state(random_state)
     lines = []
     for angle in 2.0 * np.pi * np.arange(3) / 3.0:
@@ -186,14 +187,11 @@ def make_circles(
     >>> X.shape, int((y == -1).sum())
     ((280, 2), 80)
     """
-    _require(n_per_circle >= 1, f"n_per_circle must be at least 1, got {n_per_circle!r}")
-    _require(noise >= 0, f"noise must be at least 0, got {noise!r}")
-    _require(n_outliers >= 0, f"n_outliers must be at least 0, got {n_outliers!r}")
+    _check_least(1, n_per_circle=n_per_circle)
+    _check_least(0, noise=noise, n_outliers=n_outliers)
     radius = np.asarray(radii, dtype=np.float64)
-    _require(
-        radius.ndim == 1 and radius.size > 0 and bool(np.all(radius > 0)),
-        f"radii must be one or more positive numbers, got {radii!r}",
-    )
+    if radius.ndim != 1 or radius.size == 0 or not np.all(radius > 0):
+        raise ValueError(f"radii must be one or more positive numbers, got {radii!r}")
     random = check_random_state(random_state)
     angle = np.sort(random.uniform(0.0, 2.0 * np.pi, size=(radius.size, n_per_circle)), axis=1)
     circles = radius[:, None, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
@@ -232,7 +230,7 @@ def make_shapes(n_samples: int = 800, *, random_state: Seed = None) -> tuple[Poi
     >>> X.shape, [int(n) for n in np.bincount(y)]
     ((800, 2), [200, 200, 300, 50, 50])
     """
-    _require(n_samples >= 5, f"n_samples must be at least 5, got {n_samples!r}")
+    _check_least(5, n_samples=n_samples)
     small, wide = max(n_samples // 16, 1), 3 * n_samples // 8
     X, y = make_moons(n_samples - wide - 2 * small, noise=0.06, random_state=random_state)
     if isinstance(random_state, np.random.RandomState):
@@ -251,9 +249,10 @@ def make_shapes(n_samples: int = 800, *, random_state: Seed = None) -> tuple[Poi
     return np.vstack([X, *blobs]), np.concatenate([y, blob])
 
 
-def _require(holds: bool, message: str) -> None:
-    if not holds:
-        raise ValueError(message)
+def _check_least(least: int, **given: float) -> None:
+    for name, value in given.items():
+        if not value >= least:
+            raise ValueError(f"{name} must be at least {least}, got {value!r}")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from linkshift.profiles import ProfileName
 
 COLUMNS = ("n_clusters", "stability", "violated_must", "violated_cannot", "link_support")
+_PLOT = "Draw clusters over bandwidths: .png, .svg or .pdf."
 
 
 def bandwidths(
@@ -37,9 +38,7 @@ def bandwidths(
     levels: Annotated[int, opt.value("N", "Number of bandwidths.", min=2, max=1000)] = 20,
     threads: opt.Threads = None,
     output: opt.TableOutput = None,
-    plot: Annotated[
-        Path | None, opt.value("PNG", "Draw clusters over bandwidths: .png, .svg or .pdf.")
-    ] = None,
+    plot: Annotated[Path | None, opt.value("PNG", _PLOT)] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:

@@ -40,6 +40,7 @@ _MOST = {
 _FORMATS = {"rows": ",", "method": "", "seconds": ".3f", "clusters": ",", "agreement": ".3f"}
 HEAD = (*_FORMATS, "note")
 _HELP = {
+    "quick": "Fewer rows, and nothing that takes long.",
     "data": "Table to time on: .csv, .tsv, .parquet, .npz or .npy. Default: made data.",
     "rows": "So many rows: drawn at random from DATA, or made. Default: all of DATA; a few sizes "
     "of made data.",
@@ -54,9 +55,7 @@ def bench(
     header: opt.Header = None,
     scale: opt.Scale = "none",
     rows: Annotated[int | None, opt.value("N", _HELP["rows"], min=_LEAST)] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer rows, and nothing that takes long.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help=_HELP["quick"])] = False,
     threads: opt.Threads = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 _HELP = {
+    "clusters": "Number of clusters, for --method groups.",
     "method": "auto: picks one from what is given, and says which and why; "
     + "; ".join(f"{method.name}: {method.help}" for method in METHODS.values()),
     "bandwidth": "How far the kernel sees: larger gives fewer clusters. links: the one that the "
@@ -62,9 +63,7 @@ def cluster(
     kernel: Annotated[str | None, opt.word(opt.KERNELS, _HELP["kernel"], "NAME")] = None,
     n_neighbors: Annotated[int | None, opt.value("K", _HELP["neighbours"], min=1)] = None,
     space: Annotated[str | None, opt.word(SPACES, _HELP["space"])] = None,
-    clusters: Annotated[
-        int | None, opt.value("K", "Number of clusters, for --method groups.", min=1)
-    ] = None,
+    clusters: Annotated[int | None, opt.value("K", _HELP["clusters"], min=1)] = None,
     view: Annotated[list[str] | None, opt.value("NAME=COLUMNS", _HELP["view"])] = None,
     max_iter: Annotated[int | None, opt.value("N", _HELP["max_iter"], min=1)] = None,
     seed: Annotated[int, opt.seed] = 0,

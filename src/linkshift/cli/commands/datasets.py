@@ -17,22 +17,20 @@ if TYPE_CHECKING:
     from linkshift.links import Links
 
 _HELP = {
+    "name": "Data set to write. Default: list all there are.",
+    "n_links": "Number of links, one for each two classes or more.",
     "rows": "So many rows: made anew, or drawn at random from a file. Default: the set's own.",
     "links_output": "Also draw links from the classes, and write them here: .csv or .json.",
 }
 
 
 def datasets(
-    name: Annotated[
-        str | None, opt.argument("[NAME]", "Data set to write. Default: list all there are.")
-    ] = None,
+    name: Annotated[str | None, opt.argument("[NAME]", _HELP["name"])] = None,
     output: opt.TableOutput = None,
     rows: Annotated[int | None, opt.value("N", _HELP["rows"], min=1)] = None,
     seed: Annotated[int | None, opt.seed] = None,
     links_output: Annotated[Path | None, opt.value("FILE", _HELP["links_output"])] = None,
-    n_links: Annotated[
-        int | None, opt.value("N", "Number of links, one for each two classes or more.", min=1)
-    ] = None,
+    n_links: Annotated[int | None, opt.value("N", _HELP["n_links"], min=1)] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from linkshift.cli.reading.models import SavedModel
 
-_WHAT_IF = "Leave out up to so many links, one at a time, and say where the row would go."
+_HELP = {
+    "row": "Number of a row, from 0; its id where rows have ids.",
+    "what_if": "Leave out up to so many links, one at a time, and say where the row would go.",
+    "plot": "Draw its path and its links: .png, .svg or .pdf.",
+}
 
 
 def explain(
     model: opt.Model,
-    row: Annotated[
-        str, opt.argument("ROW", "Number of a row, from 0; its id where rows have ids.")
-    ],
-    counterfactuals: Annotated[int, opt.value("N", _WHAT_IF, min=0)] = 5,
+    row: Annotated[str, opt.argument("ROW", _HELP["row"])],
+    counterfactuals: Annotated[int, opt.value("N", _HELP["what_if"], min=0)] = 5,
     threads: opt.Threads = None,
-    plot: Annotated[
-        Path | None, opt.value("PNG", "Draw its path and its links: .png, .svg or .pdf.")
-    ] = None,
+    plot: Annotated[Path | None, opt.value("PNG", _HELP["plot"])] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:

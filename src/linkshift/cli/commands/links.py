@@ -17,6 +17,14 @@ app = typer.Typer(
     help="Look after files of must- and cannot-links.",
 )
 
+_HELP = {
+    "data": "The table they are for: are all its rows there?",
+    "id_column": "Column of DATA that names the rows.",
+    "header": "Whether the first line of DATA holds names.",
+    "n_samples": "The number of rows, in place of DATA.",
+    "json": "Print one JSON object with all that was found.",
+}
+
 
 @app.callback()
 def _links() -> None:
@@ -26,22 +34,13 @@ def _links() -> None:
 @app.command()
 def check(
     file: Annotated[Path, opt.argument("FILE", "Links: .csv (a,b,kind[,confidence]) or .json.")],
-    data: Annotated[
-        Path | None, opt.value("DATA", "The table they are for: are all its rows there?")
-    ] = None,
-    id_column: Annotated[
-        str | None, opt.value("NAME", "Column of DATA that names the rows.")
-    ] = None,
+    data: Annotated[Path | None, opt.value("DATA", _HELP["data"])] = None,
+    id_column: Annotated[str | None, opt.value("NAME", _HELP["id_column"])] = None,
     header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line of DATA holds names."),
+        bool | None, typer.Option("--header/--no-header", help=_HELP["header"])
     ] = None,
-    n_samples: Annotated[
-        int | None, opt.value("N", "The number of rows, in place of DATA.", min=0)
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object with all that was found.")
-    ] = False,
+    n_samples: Annotated[int | None, opt.value("N", _HELP["n_samples"], min=0)] = None,
+    json: Annotated[bool, typer.Option("--json", help=_HELP["json"])] = False,
 ) -> None:
     """Find contradictions, with the chains that make them and the fewest links to remove.
 

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 METHODS = ("mean-shift", "kmeans")
 _HELP = {
+    "image": "Picture: .png, .jpg, .tif, .bmp, .webp or .npy.",
+    "overlay": "Draw the borders of segments over the image: .png.",
+    "range_bandwidth": "And in colour, in units of Lab.",
+    "segments": "Clusters of kmeans. Default: from the image.",
+    "seed": "Of the random starts of kmeans. Default: 0.",
+    "spatial": "How far mean shift sees in place.",
     "output": "Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
     "scribbles": "Strokes, a picture of the same size. Grey (or .npy): the number of a stroke, 0 "
     "is unmarked. Colour: every colour is a stroke, black and transparent are unmarked. "
@@ -28,30 +34,18 @@ _HELP = {
 
 
 def segment(
-    image: Annotated[
-        Path, opt.argument("IMAGE", "Picture: .png, .jpg, .tif, .bmp, .webp or .npy.")
-    ],
+    image: Annotated[Path, opt.argument("IMAGE", _HELP["image"])],
     output: Annotated[Path | None, opt.output(_HELP["output"])] = None,
-    overlay: Annotated[
-        Path | None, opt.value("PNG", "Draw the borders of segments over the image: .png.")
-    ] = None,
+    overlay: Annotated[Path | None, opt.value("PNG", _HELP["overlay"])] = None,
     scribbles: Annotated[Path | None, opt.value("FILE", _HELP["scribbles"])] = None,
     method: Annotated[str, opt.word(METHODS, _HELP["method"])] = "mean-shift",
-    spatial_bandwidth: Annotated[
-        float | None, opt.value("PIXELS", "How far mean shift sees in place.")
-    ] = None,
-    range_bandwidth: Annotated[
-        float | None, opt.value("NUMBER", "And in colour, in units of Lab.")
-    ] = None,
+    spatial_bandwidth: Annotated[float | None, opt.value("PIXELS", _HELP["spatial"])] = None,
+    range_bandwidth: Annotated[float | None, opt.value("NUMBER", _HELP["range_bandwidth"])] = None,
     merge_bandwidth: Annotated[float | None, opt.value("NUMBER", _HELP["merge"])] = None,
-    segments: Annotated[
-        int | None, opt.value("K", "Clusters of kmeans. Default: from the image.", min=1)
-    ] = None,
+    segments: Annotated[int | None, opt.value("K", _HELP["segments"], min=1)] = None,
     min_size: Annotated[int | None, opt.value("PIXELS", _HELP["min_size"], min=1)] = None,
     threads: opt.Threads = None,
-    seed: Annotated[
-        int | None, opt.value("N", "Of the random starts of kmeans. Default: 0.", min=0)
-    ] = None,
+    seed: Annotated[int | None, opt.value("N", _HELP["seed"], min=0)] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
