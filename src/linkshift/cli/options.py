@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from linkshift.cli.talking import InputError, one_of
+from linkshift.cli.talking import InputError, hint
 
 # As in linkshift.profiles, which would take too long to import for --help; a test compares them.
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
@@ -34,8 +34,15 @@ def value(metavar: str, help: str, *names: str, **limits: Any) -> Any:
 
 
 def word(choices: Collection[str], help: str, metavar: str | None = None) -> Any:
-    """Make an option that takes one of some words."""
-    return value(metavar or "|".join(choices), help, callback=one_of(choices))
+    """Make an option that takes one of some words, and knows what was meant."""
+
+    def check(given: str | None) -> str | None:
+        if given is None or given in choices:
+            return given
+        allowed = ", ".join(choices)
+        raise typer.BadParameter(f"{given!r} is not one of {allowed}.{hint(given, choices)}")
+
+    return value(metavar or "|".join(choices), help, callback=check)
 
 
 def output(help: str) -> Any:

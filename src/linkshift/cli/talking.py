@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -140,20 +140,6 @@ def aligned(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collectio
         pairs = zip(gaps, column, strict=True) if name in right else zip(column, gaps, strict=True)
         columns.append([a + b for a, b in pairs])
     return "".join(f"{'  '.join(line).rstrip()}\n" for line in zip(*columns, strict=True))
-
-
-def one_of(choices: Iterable[str]) -> Callable[[str | None], str | None]:
-    """Make an option's callback that accepts only some words, and knows what was meant."""
-    allowed = tuple(choices)
-
-    def check(value: str | None) -> str | None:
-        if value is None or value in allowed:
-            return value
-        raise typer.BadParameter(
-            f"{value!r} is not one of {', '.join(allowed)}.{hint(value, allowed)}"
-        )
-
-    return check
 
 
 def hint(word: str, known: Iterable[str]) -> str:

@@ -178,8 +178,7 @@ def make_circles(
 
     References
     ----------
-    O. Tuzel, F. Porikli, P. Meer, "Kernel Methods for Weakly Supervised Mean Shift Clustering",
-    ICCV 2009, section 6.1 and figure 4.
+    The paper of `make_lines` (Tuzel, Porikli, Meer, ICCV 2009), section 6.1 and figure 4.
 
     Examples
     --------

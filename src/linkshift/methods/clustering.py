@@ -155,13 +155,16 @@ def cluster(
     >>> found.n_clusters, found.method
     (2, 'cms')
     """
+    from sklearn.utils import check_array
+
     from linkshift.estimators._base import closed_links
     from linkshift.metrics import link_satisfaction
 
     tables = _views(X)
     if tables is not None and len(tables) == 1 and method != "groups":
         X, tables = tables[0], None
-    n_rows, n_columns = _shape(X if tables is None else tables[0])
+    table = X if tables is None else tables[0]
+    n_rows, n_columns = check_array(table, dtype=None, ensure_all_finite=False).shape
     n_views = 1 if tables is None else len(tables)
     joined = closed_links(links, partial_labels, n_rows, counted=True).links
     asked = _asked(params)
@@ -216,13 +219,6 @@ def _views(X: Any) -> list[Any] | None:
     if isinstance(X, list | tuple) and X and getattr(X[0], "ndim", 0) == 2:
         return list(X)
     return None
-
-
-def _shape(table: Any) -> tuple[int, int]:
-    from sklearn.utils import check_array
-
-    n_rows, n_columns = check_array(table, dtype=None, ensure_all_finite=False).shape
-    return int(n_rows), int(n_columns)
 
 
 def choose(
@@ -297,8 +293,7 @@ def choose(
         why = f"{known} contradict each other, and it can weigh them"
     elif len(links):
         why = f"{what} {'settles' if what == '1 link' else 'settle'} what it finds"
-        few = len(links.cannot) > 0
-        why += f", too few to bend it (from {_MANY_LINKS} on)" if few else ""
+        why += f", too few to bend it (from {_MANY_LINKS} on)" if len(links.cannot) else ""
     if n_columns < _MANY_COLUMNS or not 1 < n_rows <= _KERNEL_ROWS:
         return Choice("mean-shift", why, {})
     why += f"; in a kernel's space, as {n_columns} columns are many for one bandwidth"

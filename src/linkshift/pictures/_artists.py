@@ -294,7 +294,11 @@ def draw_heat_map(heat: HeatMap, ax: Axes | None, title: str | None) -> Axes:
             look["fontweight"] = "bold" if leads[c, v] else "normal"
             ax.text(v + 0.5, c + 0.5, f"{heat.shares[c, v]:.2f}", **look)
     else:
-        _draw_bar(ax, mesh, tall=cell[1] * n)
+        place: dict[str, Any] = {"shrink": min(1.0, 240.0 / (cell[1] * n)), "anchor": (0.0, 1.0)}
+        bar = ax.figure.colorbar(mesh, ax=ax, aspect=20, pad=0.02, label="importance", **place)
+        bar.outline.set(linewidth=0.6, color=FRAME)
+        bar.ax.tick_params(width=0.6, length=3, color=FRAME, labelcolor=NUMBERS, labelsize=8)
+        bar.ax.yaxis.label.set(fontsize=9, color=WORDS)
         _label_cells(ax, heat)  # the bar has taken some of the room
     return ax
 
@@ -307,14 +311,6 @@ def _heat_map_size(heat: HeatMap) -> tuple[float, float]:
     longest = (max(map(len, names)) for names in (heat.rows, heat.columns))
     beside, below = (0.5 + 0.06 * min(length, 60) for length in longest)
     return wide + beside + 1.0, tall + below + 0.4
-
-
-def _draw_bar(ax: Axes, mesh: Any, *, tall: float) -> None:
-    look: dict[str, Any] = {"shrink": min(1.0, 240.0 / tall), "anchor": (0.0, 1.0)}
-    bar = ax.figure.colorbar(mesh, ax=ax, aspect=20, pad=0.02, label="importance", **look)
-    bar.outline.set(linewidth=0.6, color=FRAME)
-    bar.ax.tick_params(width=0.6, length=3, color=FRAME, labelcolor=NUMBERS, labelsize=8)
-    bar.ax.yaxis.label.set(fontsize=9, color=WORDS)
 
 
 def _label_cells(ax: Axes, heat: HeatMap) -> NDArray[np.float64]:

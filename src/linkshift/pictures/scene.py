@@ -281,18 +281,15 @@ def of_clusters(
     rng = np.random.default_rng(0)
     if links is not None:
         table = LinkTable.of(np.asarray(labels), links)
-        scene = replace(scene, table=table, groups=_some_links(table, most_links, rng))
+        shown = np.arange(len(table))
+        if most_links is not None and len(table) > most_links:
+            # Violated ones first: they are what one looks for.
+            shown = np.sort(np.lexsort((rng.random(len(table)), table.kept))[:most_links])
+        groups = _link_groups(table.pairs[shown], table.kind[shown], table.kept[shown])
+        scene = replace(scene, table=table, groups=groups)
     if most_points is None or len(points) <= most_points:
         return scene
     return replace(scene, rows=_some_rows(scene, most_points, rng))
-
-
-def _some_links(table: LinkTable, most: int | None, rng: np.random.Generator) -> list[LinkGroup]:
-    shown = np.arange(len(table))
-    if most is not None and len(table) > most:
-        # Violated ones first: they are what one looks for.
-        shown = np.sort(np.lexsort((rng.random(len(table)), table.kept))[:most])
-    return _link_groups(table.pairs[shown], table.kind[shown], table.kept[shown])
 
 
 def _some_rows(scene: Scene, most: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -72,8 +72,7 @@ def bench(
     if data is not None:
         from linkshift.cli.reading.problem import Source
 
-        source = Source(data, links, columns, id_column, None, header)
-        cut, n = _own_data(source, scale, console)
+        cut, n = _own_data(Source(data, links, columns, id_column, None, header), scale, console)
         if rows is not None and rows > n:
             raise InputError(f"--rows is {rows:,}, but {data} has {n:,} rows; take fewer.")
         sizes = [min(n, _MOST_QUICK) if quick else n]

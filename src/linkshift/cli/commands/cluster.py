@@ -161,7 +161,9 @@ def _cluster(
         if chosen.conflicts == "weighed":  # others refuse contradictions themselves
             n_conflicts = count_conflicts(source, problem, console)
         console.say(_scale_note(scale, problem, choice.method))
-        if _never_ran():
+        # As far as can be seen, numba has compiled nothing yet for this installation.
+        compiled = Path(linkshift.__file__).parent.rglob("*.nbi")
+        if "NUMBA_CACHE_DIR" not in os.environ and next(compiled, None) is None:
             console.say("Compiling first, which takes half a minute and only happens once ...")
 
     with console.warnings(), console.progress("Clustering") as progress, passed_on():
@@ -181,12 +183,6 @@ def _cluster(
     console.say(found.done)
     sizes = cluster_sizes(found.labels)
     return Result(source, problem, scaling, found, n_conflicts, asked, *sizes)
-
-
-def _never_ran() -> bool:
-    """Whether numba has compiled nothing yet for this installation, as far as can be seen."""
-    compiled = Path(linkshift.__file__).parent.rglob("*.nbi")
-    return "NUMBA_CACHE_DIR" not in os.environ and next(compiled, None) is None
 
 
 def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
@@ -231,8 +227,15 @@ def _summarise(result: Result, console: Console) -> None:
     """Tell on stderr what came out."""
     found = result.found
     console.say(f"{shown_sizes(result.sizes, 'cluster', result.n_noise)}.{_advice(result)}")
-    if result.problem.views is not None:
-        _tell_views(result, console)
+    if result.view_names is not None:
+        importances = found.model.view_importances_
+        rows = [
+            (str(c), f"{result.sizes[c]:,}", result.view_names[v], f"{importances[c, v]:.2f}")
+            for c, v in enumerate(importances.argmax(axis=1))
+        ]
+        console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])
+        if len(rows) > _SHOWN_CLUSTERS:
+            console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
     if result.problem.links is not None:
         links, advice = found.link_report, ""
         weighed = METHODS[found.method].conflicts == "weighed" and not result.n_conflicts
@@ -242,19 +245,6 @@ def _summarise(result: Result, console: Console) -> None:
             f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
             f"{links.cannot_kept:,} of {links.n_cannot:,} cannot.{advice}"
         )
-
-
-def _tell_views(result: Result, console: Console) -> None:
-    """Print the view that matters most to each cluster."""
-    names, importances = result.view_names or (), result.found.model.view_importances_
-    top = importances.argmax(axis=1)
-    rows = [
-        (str(c), f"{result.sizes[c]:,}", names[v], f"{importances[c, v]:.2f}")
-        for c, v in enumerate(top)
-    ]
-    console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])
-    if len(rows) > _SHOWN_CLUSTERS:
-        console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
 
 
 def _advice(result: Result) -> str:

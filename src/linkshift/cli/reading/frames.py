@@ -54,8 +54,7 @@ class FrameTable:
     def values(self, name: str) -> list[Any]:
         """Give the cells of a column, None where empty."""
         column = self.frame[name]
-        cells = column.astype(object).where(column.notna(), None)
-        return [_plain(cell) for cell in cells]
+        return [_plain(cell) for cell in column.astype(object).where(column.notna(), None)]
 
     def not_a_number(self, name: str) -> tuple[int, object, float]:
         """Give the first cell of a text column that is no number: row, cell, share of such."""
@@ -170,31 +169,19 @@ def _read_text(pd: Any, path: Path, *, header: bool | None, id_column: str | Non
     _refuse_twice(names, f"{path}, line {line}")
     # Ids stay as they are written: 007 is not 7, and NA may be Namibia. Text alone would still
     # be searched for NA, so it travels in a tuple.
-    converters = {id_column: _wrapped} if id_column in names else None
+    converters = {id_column: lambda text: (text.strip(),)} if id_column in names else None
     try:
         with warnings.catch_warnings():
             # pandas only warns when rows are longer than the header, and drops the rest.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                path,
-                sep=separator,
-                header=None if header is False else 0,
-                names=names,
-                index_col=False,
-                converters=converters,
-                encoding="utf-8-sig",
-                low_memory=False,
-                skipinitialspace=True,
-            )
+            form = {"sep": separator, "encoding": "utf-8-sig", "skipinitialspace": True}
+            form |= {"names": names, "header": None if header is False else 0, "index_col": False}
+            frame = pd.read_csv(path, converters=converters, low_memory=False, **form)
     except (pd.errors.ParserWarning, ValueError, OverflowError, MemoryError) as error:
         raise _not_a_table(path, separator, len(first), error) from error
     if converters is not None:
         frame[id_column] = pd.Series([text for (text,) in frame[id_column]], dtype=object)
     return frame
-
-
-def _wrapped(text: str) -> tuple[str]:
-    return (text.strip(),)
 
 
 def _not_a_table(path: Path, separator: str, width: int, error: Exception) -> InputError:

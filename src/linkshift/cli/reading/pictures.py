@@ -51,11 +51,10 @@ def read_strokes(path: Path, size: tuple[int, int]) -> NDArray[np.int64]:
         raise InputError(
             f"{path} holds {array.dtype}; strokes are whole numbers, 0 where nothing is marked."
         )
-    if array.ndim == 2 or array.shape[2] <= 2:
-        numbers = array if array.ndim == 2 else array[..., 0]
-        strokes = numbers.astype(np.int64)
-    else:
+    if array.ndim == 3 and array.shape[2] > 2:
         strokes = _numbers_of_colours(array[..., :3], path)
+    else:
+        strokes = (array if array.ndim == 2 else array[..., 0]).astype(np.int64)
     if array.ndim == 3 and array.shape[2] in (2, 4):
         alpha = array[..., -1]
         strokes[alpha <= np.iinfo(alpha.dtype).max // 2] = 0
@@ -77,17 +76,15 @@ def _refuse_noise(strokes: NDArray[np.int64], path: Path) -> None:
     Noise makes numbers most of whose pixels have a neighbour of another stroke and none of their
     own. Drawn strokes and dense maps of labels have neighbours of their own, clicks have none.
     """
-    own, others = np.zeros(strokes.shape, dtype=bool), np.zeros(strokes.shape, dtype=bool)
+    own, others = np.zeros((2, *strokes.shape), dtype=bool)
     for one, other in ((np.s_[:, 1:], np.s_[:, :-1]), (np.s_[1:], np.s_[:-1])):
         same = strokes[one] == strokes[other]
         apart = ~same & (strokes[one] > 0) & (strokes[other] > 0)
         for side in (one, other):
             own[side] |= same
             others[side] |= apart
-    found, ranks = np.unique(strokes, return_inverse=True)
-    lone = others & ~own
-    pixels = np.bincount(ranks.ravel(), minlength=len(found))
-    alone = np.bincount(ranks.reshape(strokes.shape)[lone], minlength=len(found))
+    found, ranks, pixels = np.unique(strokes, return_inverse=True, return_counts=True)
+    alone = np.bincount(ranks.reshape(strokes.shape)[others & ~own], minlength=len(found))
     entangled = int(np.count_nonzero(2 * alone > pixels))  # zero is never among them
     n_strokes = int(np.count_nonzero(found))
     if entangled > _MOST_ENTANGLED and 2 * entangled > n_strokes:

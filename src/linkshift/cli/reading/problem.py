@@ -74,7 +74,17 @@ def read_problem(
         labels = columns.partial_labels(table, labels_column)
         _check_labels(labels, labels_column, console)
     # Read before the features: a wrong link is found before a long list of columns is told.
-    file_links = _file_links(source, table.n_rows, ids, console)
+    file_links = None
+    if source.links is not None:
+        file = read_link_file(source.links, n_rows=table.n_rows, ids=ids)
+        file_links = file.links
+        require_rows(file_links, source.links)
+        if file.repeats:
+            times, again = counted(len(file.repeats), "link"), file.repeats[0]
+            console.warn(
+                f"{source.links}: {times} given twice, and counted once; "
+                f"first: {again.place} repeats {again.first}."
+            )
     features = columns.features(table, console, columns=source.columns, reserved=reserved)
     found = None
     if takes_views:
@@ -89,22 +99,6 @@ def read_problem(
         counts = f"{len(links.must):,} must, {len(links.cannot):,} cannot"
         console.say(f"Links: {counts}, from {' and '.join(sources)}.")
     return Problem(features.X, features.names, ids, links, file_links, labels, found)
-
-
-def _file_links(
-    source: Source, n_rows: int, ids: list[Any] | None, console: Console
-) -> Links | None:
-    if source.links is None:
-        return None
-    file = read_link_file(source.links, n_rows=n_rows, ids=ids)
-    require_rows(file.links, source.links)
-    if file.repeats:
-        again = file.repeats[0]
-        console.warn(
-            f"{source.links}: {counted(len(file.repeats), 'link')} given twice, and counted once; "
-            f"first: {again.place} repeats {again.first}."
-        )
-    return file.links
 
 
 def _check_labels(labels: list[Any], column: str, console: Console) -> None:

@@ -23,17 +23,15 @@ def read_table(path: Path, *, header: bool | None = None, id_column: str | None 
             f"Convert it to one of {', '.join(SUFFIXES)}."
         )
     check_readable(path)
-    text = suffix in (".csv", ".tsv")
-    if header is not None and not text:
+    if header is not None and suffix not in (".csv", ".tsv"):
         raise InputError(f"--header and --no-header are for .csv and .tsv files, not {suffix}.")
     if suffix in (".npz", ".npy"):
         table: Table = read_array(path)
     else:
         table = read_frame(path, header=header, id_column=id_column)
-    if not table.names:
-        raise InputError(f"{path} has no columns. Give a table with data.")
-    if table.n_rows == 0:
-        raise InputError(f"{path} has no rows. Give a table with data.")
+    if not table.names or table.n_rows == 0:
+        what = "rows" if table.names else "columns"
+        raise InputError(f"{path} has no {what}. Give a table with data.")
     return table
 
 
@@ -44,22 +42,19 @@ def check_readable(path: Path) -> None:
         if stat.S_ISREG(mode):
             path.open("rb").close()
     except (FileNotFoundError, NotADirectoryError):
-        raise _not_there(path) from None
+        folder = path.parent
+        if path.is_symlink():
+            text = f"{path} is a link to a file that does not exist. Give another file."
+        elif not folder.is_dir():
+            text = f"{path} does not exist; neither does the folder {folder}."
+        else:
+            there = sorted(item.name for item in folder.iterdir() if item.is_file())
+            text = f"{path} does not exist.{hint(path.name, there)}"
+        raise InputError(text) from None
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror}. Give a file that can be."
-        ) from None
+        text = f"{path} cannot be read: {error.strerror}. Give a file that can be."
+        raise InputError(text) from None
     if stat.S_ISDIR(mode):
         raise InputError(f"{path} is a folder; give a file.")
     if not stat.S_ISREG(mode):
         raise InputError(f"{path} is no ordinary file. Copy what it holds into one.")
-
-
-def _not_there(path: Path) -> InputError:
-    if path.is_symlink():
-        return InputError(f"{path} is a link to a file that does not exist. Give another file.")
-    folder = path.parent
-    if not folder.is_dir():
-        return InputError(f"{path} does not exist; neither does the folder {folder}.")
-    there = sorted(item.name for item in folder.iterdir() if item.is_file())
-    return InputError(f"{path} does not exist.{hint(path.name, there)}")

@@ -36,11 +36,6 @@ class Result:
     n_noise: int
 
     @property
-    def seed(self) -> int:
-        """Seed of what is drawn at random."""
-        return int(self.asked["random_state"])
-
-    @property
     def view_names(self) -> tuple[str, ...] | None:
         """Names of the views, where there are views."""
         return None if self.problem.views is None else tuple(self.problem.views)
@@ -64,7 +59,7 @@ def about(result: Result) -> dict[str, Any]:
         "id_column": source.id_column,
         "ids": None if problem.ids is None else plain_ids(problem.ids),
         **result.scaling.about(),
-        "seed": result.seed,
+        "seed": result.asked["random_state"],
     }
 
 
@@ -121,7 +116,7 @@ def page(result: Result, words: list[str], console: Console) -> str:
         path=path,
         level=level,
         seconds=round(found.seconds, 2),
-        seed=result.seed,
+        seed=result.asked["random_state"],
         versions=versions(),
         command=words,
         n_conflicts=result.n_conflicts,
@@ -165,7 +160,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "columns": list(problem.names),
         "scale": result.scaling.kind,
         "bandwidth": h.tolist() if hasattr(h, "tolist") else h,
-        "seed": result.seed,
+        "seed": result.asked["random_state"],
         "seconds": round(found.seconds, 6),
         "versions": versions(),
         "links": None if problem.links is None else _links_report(result),

@@ -189,21 +189,16 @@ def render(report: Report) -> str:
     )
     light, dark = _colours()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    words = json.dumps(data, separators=(",", ":"))  # must not end the element it stands in
     return Template(page).substitute(
         title=joined(plain(report.title)),
         script_hash=f"sha256-{digest}",
         colours=light,
         dark_colours=dark,
         body=joined(*body, by="\n"),
-        data=_json(data),
+        data=words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         script=script,
     )
-
-
-def _json(data: dict[str, Any]) -> str:
-    """Write JSON that cannot end the script element it stands in."""
-    words = json.dumps(data, separators=(",", ":"))
-    return words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @cache

@@ -245,14 +245,11 @@ def reproduction(report: Report) -> Html:
         versions = {"Python": platform.python_version()} | {p: version(p) for p in packages}
     tables = []
     for title, values in (("Parameters", facts), ("Versions", versions)):
-        rows = [
-            row(tag.td(tag.code(plain(value, 1000))), name=word(key))
-            for key, value in values.items()
-        ]
-        if rows:
+        codes = {key: tag.td(tag.code(plain(value, 1000))) for key, value in values.items()}
+        if codes:
+            rows = [row(code, name=word(key)) for key, code in codes.items()]
             tables.append(tag.div(tag.h3(title), table([], rows)))
-    pair = tag.div(*tables, class_="pair")
-    return section("How to reproduce it", "reproduce", *words, pair)
+    return section("How to reproduce it", "reproduce", *words, tag.div(*tables, class_="pair"))
 
 
 def _shown(value: Any) -> str:
