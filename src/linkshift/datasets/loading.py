@@ -106,15 +106,25 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
     if name not in REGISTRY:
         close = difflib.get_close_matches(name, REGISTRY, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(map(repr, close))}?"
-        names = "linkshift.datasets.available() lists the names"
-        raise ValueError(f"no data set is called {name!r}; {hint if close else names}")
+        lists = "linkshift.datasets.available() lists the names"
+        raise ValueError(f"no data set is called {name!r}; {hint if close else lists}")
     where = _data_folder(folder)
     arrays = _read(name, where)
     if (larger := REGISTRY[name].rows_of) is not None and "rows" in arrays:
         rows, whole = arrays.pop("rows"), _read(larger, where)
         arrays |= {key: value[rows] for key, value in whole.items() if key.startswith("X")}
         arrays["view_names"] = whole["view_names"]
-    return _assemble(name, arrays)
+    source, views = REGISTRY[name], _views(arrays)
+    if "y" not in arrays or ("X" not in arrays and not views):
+        raise ValueError(f"{name}.npz holds the arrays {sorted(arrays)}, expected {source.arrays}")
+    X = np.hstack(list(views.values())) if views else _as_float(arrays.pop("X"))
+    classes, y = np.unique(arrays.pop("y"), return_inverse=True)
+    if len(X) != len(y):
+        raise ValueError(f"{name}.npz has {len(X)} rows of X but {len(y)} labels")
+    labels = arrays.pop("class_names", arrays.pop("label_names", None))
+    names = None if labels is None else tuple(map(str, labels))
+    cited, y = f"{source.citation}; {source.origin}", y.astype(np.int64, copy=False)
+    return Dataset(name, X, y, classes, names, views or None, cited, extras=arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,21 +213,6 @@ def _read(name: str, where: Path | None) -> dict[str, NDArray[np.generic]]:
             return {key: file[key] for key in file.files}
     except (EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} is not a whole npz file: {error}; get it anew") from error
-
-
-def _assemble(name: str, arrays: dict[str, NDArray[np.generic]]) -> Dataset:
-    source = REGISTRY[name]
-    views = _views(arrays)
-    if "y" not in arrays or ("X" not in arrays and not views):
-        raise ValueError(f"{name}.npz holds the arrays {sorted(arrays)}, expected {source.arrays}")
-    X = np.hstack(list(views.values())) if views else _as_float(arrays.pop("X"))
-    classes, y = np.unique(arrays.pop("y"), return_inverse=True)
-    if len(X) != len(y):
-        raise ValueError(f"{name}.npz has {len(X)} rows of X but {len(y)} labels")
-    names = arrays.pop("class_names", arrays.pop("label_names", None))
-    target_names = None if names is None else tuple(map(str, names))
-    cited, y = f"{source.citation}; {source.origin}", y.astype(np.int64, copy=False)
-    return Dataset(name, X, y, classes, target_names, views or None, cited, extras=arrays)
 
 
 def _views(arrays: dict[str, NDArray[np.generic]]) -> dict[str, NDArray[np.floating]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,12 @@ class FrameTable:
     frame: Any
     kinds: dict[str, str]
     header: bool = True  # for text: whether its first line holds names
+    views: dict[str, tuple[str, ...]] = field(default_factory=dict)  # these files have none
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(self.frame.columns)
-
-    @property
-    def views(self) -> dict[str, tuple[str, ...]]:
-        """Views that the file itself has: none."""
-        return {}
 
     @property
     def n_rows(self) -> int:

@@ -37,21 +37,13 @@ class Scaling:
     @classmethod
     def from_about(cls, about: dict[str, Any]) -> Scaling:
         """Take it from what a model file says of itself."""
-        dtype = np.dtype(about["dtype"])
-        return cls(
-            about["scale"],
-            np.array(about["shift"], dtype=dtype),
-            np.array(about["spread"], dtype=dtype),
-        )
+        shift, spread = (np.array(about[key], about["dtype"]) for key in ("shift", "spread"))
+        return cls(about["scale"], shift, spread)
 
     def about(self) -> dict[str, Any]:
         """Say it in plain values; every number keeps all its digits."""
-        return {
-            "scale": self.kind,
-            "dtype": self.shift.dtype.name,
-            "shift": self.shift.tolist(),
-            "spread": self.spread.tolist(),
-        }
+        numbers = {"shift": self.shift.tolist(), "spread": self.spread.tolist()}
+        return {"scale": self.kind, "dtype": self.shift.dtype.name, **numbers}
 
     def apply(self, X: NDArray[Any]) -> NDArray[Any]:
         """Scale."""

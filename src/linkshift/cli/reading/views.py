@@ -65,9 +65,15 @@ def _part(given: Sequence[str], table: Table, used: tuple[str, ...]) -> Views:
                     f"column {column!r} is in two views, {other} and {name}; take it out of one."
                 )
     free = [column for column in used if column not in view_of]
-    view_of |= dict.fromkeys(free, rests[0]) if rests else {}
     if free and not rests:
-        _refuse_free(free, view_of)
+        is_in, it = ("is in", "it") if len(free) == 1 else ("are in", "them")
+        others = ",".join(view_of) if len(view_of) <= 12 else "with the names of all others"
+        raise InputError(
+            f"{counted(len(free), 'column')} {is_in} no view: {listed(free, 20)}. List {it} in a "
+            f"view, let one view take all that is left (--view rest=*), or leave {it} out: "
+            f"--columns {others}."
+        )
+    view_of |= {column: rests[0] for column in free}
     found = {name: tuple(c for c in used if view_of[c] == name) for name in items}
     if empty := [name for name, columns in found.items() if not columns]:
         raise InputError(
@@ -126,13 +132,3 @@ def _range(view: str, item: str, table: Table, used: tuple[str, ...]) -> set[str
     if not found:
         raise InputError(f"--view {view}: none of the columns {item} is used.")
     return found
-
-
-def _refuse_free(free: list[str], view_of: dict[str, str]) -> None:
-    is_in, it = ("is in", "it") if len(free) == 1 else ("are in", "them")
-    others = ",".join(view_of) if len(view_of) <= 12 else "with the names of all others"
-    raise InputError(
-        f"{counted(len(free), 'column')} {is_in} no view: {listed(free, 20)}. List {it} in a view, "
-        f"let one view take all that is left (--view rest=*), or leave {it} out: "
-        f"--columns {others}."
-    )

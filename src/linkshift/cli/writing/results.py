@@ -19,6 +19,7 @@ from linkshift.cli.writing.targets import versions
 from linkshift.methods import METHODS, Clustering
 
 _NO_MATTER = ("progress", "n_jobs")  # to the result
+_SAID = ("method", "why", "done")
 _PATH_ROWS = 5_000  # a bandwidth path of so many rows takes seconds; of more, minutes
 
 
@@ -109,9 +110,7 @@ def page(result: Result, words: list[str], console: Console) -> str:
         **_shown(result),
         ids=problem.ids,
         names=problem.names,
-        method=found.method,
-        why=found.why,
-        done=found.done,
+        **{name: getattr(found, name) for name in _SAID},
         parameters={"scale": result.scaling.kind, **params},
         path=path,
         level=level,
@@ -154,9 +153,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "n_clusters": len(result.sizes),
         "n_noise": result.n_noise,
         "sizes": result.sizes,
-        "method": found.method,
-        "why": found.why,
-        "done": found.done,
+        **{name: getattr(found, name) for name in _SAID},
         "columns": list(problem.names),
         "scale": result.scaling.kind,
         "bandwidth": h.tolist() if hasattr(h, "tolist") else h,
