@@ -17,7 +17,9 @@ SCALES = ("none", "standard", "minmax")
 _HELP = {
     "links": "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
     "(kind: must or cannot; rows count from 0), or .json.",
+    "columns": "Columns to cluster. Default: all that are numeric.",
     "labels": "Column of known labels (empty or -1: unknown), used as links.",
+    "header": "Whether the first line holds names.",
     "labels_output": "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
     "table_output": "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
 }
@@ -53,14 +55,10 @@ def output(help: str) -> Any:
 # What is read
 Data = Annotated[Path, argument("DATA", "Table to cluster: .csv, .tsv, .parquet, .npz or .npy.")]
 LinksFile = Annotated[Path | None, value("FILE", _HELP["links"], "--links")]
-Columns = Annotated[
-    str | None, value("A,B,C", "Columns to cluster. Default: all that are numeric.")
-]
+Columns = Annotated[str | None, value("A,B,C", _HELP["columns"])]
 IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
 LabelsColumn = Annotated[str | None, value("NAME", _HELP["labels"])]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")
-]
+Header = Annotated[bool | None, typer.Option("--header/--no-header", help=_HELP["header"])]
 Model = Annotated[Path, argument("MODEL", "Model from linkshift cluster --save: .npz.")]
 
 # How it is worked on

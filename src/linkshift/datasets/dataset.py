@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Dataset"]
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -46,9 +44,8 @@ class Dataset:
         """Sizes rather than the numbers."""
         n, d = self.X.shape
         views = "" if self.views is None else f", {len(self.views)} views"
-        return (
-            f"Dataset({self.name!r}: {n} samples, {d} features, {len(self.classes)} classes{views})"
-        )
+        sizes = f"{n} samples, {d} features, {len(self.classes)} classes{views}"
+        return f"Dataset({self.name!r}: {sizes})"
 
     def take(self, rows: ArrayLike) -> Dataset:
         """Give some rows, in the order asked for; classes keep their numbers.

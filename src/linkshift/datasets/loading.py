@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from linkshift.datasets.dataset import Dataset
 from linkshift.datasets.registry import IMAGES, REGISTRY
 
-__all__ = ["AnnotatedImage", "available", "load", "load_images", "paths"]
-
 FOLDER_VARIABLE = "LINKSHIFT_DATA"
 
 

@@ -14,8 +14,6 @@ from sklearn.utils import check_random_state
 
 from linkshift.datasets.dataset import Dataset
 
-__all__ = ["MADE", "MadeSet", "make", "make_circles", "make_lines", "make_moons", "make_shapes"]
-
 Points = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Seed = int | np.random.RandomState | None

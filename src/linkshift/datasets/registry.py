@@ -9,8 +9,6 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["IMAGES", "REGISTRY", "DataSource", "TableSource"]
-
 
 @dataclass(frozen=True)
 class DataSource:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from linkshift.links import Links
     from linkshift.metrics import LinkReport
 
-__all__ = ["Choice", "Clustering", "choose", "cluster"]
-
 _MANY_LINKS = 10  # from so many on, links can bend the shift and say where to stop
 _MANY_COLUMNS = 10  # from so many on, one bandwidth for all rows rarely finds the clusters
 _KERNEL_ROWS = 1_000  # kernel mean shift takes seconds up to here, then minutes

@@ -18,8 +18,6 @@ from linkshift._core.text import counted
 if TYPE_CHECKING:
     from linkshift.links import Links
 
-__all__ = ["METHODS", "SPACES", "Given", "Method", "MethodName", "Setting", "check_params"]
-
 SPACES = ("input", "kernel")
 MethodName = Literal["auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
 Params = Mapping[str, Any]

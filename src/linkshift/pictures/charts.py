@@ -102,10 +102,8 @@ class PathChart:
         h = path.bandwidths
         margin = max(float(h[-1] / h[0]) ** 0.04, 1.05)  # also around a single one
         count = path.n_clusters.astype(np.float64)
-        panels = {
-            "clusters": [Curve("count", "clusters", count, 0)],
-            "stability": [Curve("stability", "stability", path.stability, 3)],
-        }
+        panels = {"clusters": [Curve("count", "clusters", count, 0)]}
+        panels["stability"] = [Curve("stability", "stability", path.stability, 3)]
         if path.links:
             panels["violated links"] = [
                 Curve(kind, f"{kind}-links (of {len(pairs):,})", violated.astype(np.float64))

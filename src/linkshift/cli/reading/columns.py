@@ -38,19 +38,15 @@ def features(
     ``columns`` is the text of --columns; a tuple where a model says which it takes.
     """
     free = [name for name in table.names if name not in reserved]
-    constant: set[str] = set()
+    kinds = {name: table.kind(name) for name in free}
     if columns is None:
-        names = tuple(name for name in free if table.kind(name) == "number")
-        constant = _constant(table, names)
-        names = tuple(name for name in names if name not in constant)
+        numeric = tuple(name for name, kind in kinds.items() if kind == "number")
+        kinds |= dict.fromkeys(_constant(table, numeric), "constant")
+        names = tuple(name for name in numeric if kinds[name] == "number")
     else:
         names = _named_columns(table, columns, reserved)
     chosen = set(names)
-    left_out = [
-        f"{name} ({'constant' if name in constant else table.kind(name)})"
-        for name in free
-        if name not in chosen
-    ]
+    left_out = [f"{name} ({kind})" for name, kind in kinds.items() if name not in chosen]
     if not names:
         raise InputError(
             f"{table.path} has no numeric columns to cluster. "

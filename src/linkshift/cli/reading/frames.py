@@ -133,8 +133,7 @@ def _read_parquet(pd: Any, path: Path) -> Any:
 
 
 def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return (text if len(text) <= 200 else f"{text[:200]}...").rstrip(".")
+    return (" ".join(str(error).split()) or type(error).__name__)[:200].rstrip(".")
 
 
 def _refuse_twice(names: Any, where: str) -> None:

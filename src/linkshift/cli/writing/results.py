@@ -165,11 +165,9 @@ def as_dict(result: Result) -> dict[str, Any]:
         "labels": found.labels.tolist(),
     }
     if problem.views is not None:
-        report["views"] = {
-            "names": list(problem.views),
-            "columns": [list(columns) for columns in problem.views.values()],
-            "importances": found.model.view_importances_.tolist(),
-        }
+        views: dict[str, Any] = {"names": list(problem.views)}
+        views["columns"] = [list(columns) for columns in problem.views.values()]
+        report["views"] = {**views, "importances": found.model.view_importances_.tolist()}
     return report if problem.ids is None else {**report, "ids": plain_ids(problem.ids)}
 
 

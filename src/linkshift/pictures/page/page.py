@@ -171,11 +171,8 @@ def render(report: Report) -> str:
     assert clusters is not None
     assert links is not None
     picture, data = scatter(report, paper, clusters)
-    body = [
-        sections.summary(report, clusters, links),
-        section("Picture", "picture", picture),
-        sections.cluster_table(report, clusters),
-    ]
+    body = [sections.summary(report, clusters, links), section("Picture", "picture", picture)]
+    body.append(sections.cluster_table(report, clusters))
     if len(links):
         body.append(sections.link_section(report, clusters, links))
     if report.path is not None:

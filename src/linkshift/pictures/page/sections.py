@@ -31,11 +31,8 @@ _LEAST_HIGHLIGHT = 0.1
 def summary(report: Report, clusters: Clusters, links: LinkTable) -> Html:
     """Write the title, the answer in a line, and the numbers as tiles."""
     n, k, noise = len(clusters.position), clusters.n_clusters, clusters.n_noise
-    tiles: dict[str, list[str]] = {
-        "rows": [f"{n:,}"],
-        "columns": [f"{report.X.shape[1]:,}"],
-        "clusters": [f"{k:,}"],
-    }
+    tiles: dict[str, list[str]] = {"rows": [f"{n:,}"], "columns": [f"{report.X.shape[1]:,}"]}
+    tiles["clusters"] = [f"{k:,}"]
     also = ""
     if noise:
         also += f", {noise:,} noise"
