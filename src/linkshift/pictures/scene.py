@@ -170,11 +170,6 @@ class LinkTable:
     def __len__(self) -> int:
         return len(self.pairs)
 
-    @property
-    def n_kept(self) -> int:
-        """How many are kept."""
-        return int(self.kept.sum())
-
 
 @dataclass(frozen=True, eq=False)
 class LinkGroup:

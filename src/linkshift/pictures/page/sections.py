@@ -38,8 +38,9 @@ def summary(report: Report, clusters: Clusters, links: LinkTable) -> Html:
         also += f", {noise:,} noise"
         tiles["noise"] = [f"{noise:,} ", tag.small(f"{noise / n:.1%}")]
     if len(links):
-        also += f", {links.n_kept:,} of {counted(len(links), 'link')} kept"
-        tiles["links kept"] = [f"{links.n_kept:,} ", tag.small(f"of {len(links):,}")]
+        kept = int(links.kept.sum())
+        also += f", {kept:,} of {counted(len(links), 'link')} kept"
+        tiles["links kept"] = [f"{kept:,} ", tag.small(f"of {len(links):,}")]
     if (seconds := report.seconds) is not None:
         tiles["time"] = [f"{seconds:.2f} s" if seconds < 10 else f"{seconds:,.0f} s"]
     answer = tag.strong(f"{counted(n, 'row')} → {counted(k, 'cluster')}")
