@@ -1,5 +1,22 @@
-"""The `linkshift` command."""
+"""The `linkshift` command; it starts here, and says what is missing without the `cli` extra."""
 
-from linkshift.cli.main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import sys
+
+
+def main() -> None:
+    """Run the `linkshift` command."""
+    try:
+        from linkshift.cli.app import app
+    except ModuleNotFoundError as error:
+        # Anything else that is missing is no matter of extras.
+        if (error.name or "").partition(".")[0] not in ("typer", "rich", "click"):
+            raise
+        print(
+            f"Error: the linkshift command needs {error.name}, which is not installed.\n"
+            'Install it with: pip install "linkshift[cli]"',
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    app(prog_name="linkshift")

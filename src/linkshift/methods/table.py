@@ -50,9 +50,6 @@ class Setting(NamedTuple):
         return {"n_neighbors": n_neighbors, "random_state": self.random_state, **self.common}
 
 
-# --- mean-shift -----------------------------------------------------------------------------------
-
-
 def _make_mean_shift(
     setting: Setting,
     bandwidth: Any = None,
@@ -147,9 +144,6 @@ def _check_links_to_choose_by(given: Given) -> None:
         )
 
 
-# --- cms ------------------------------------------------------------------------------------------
-
-
 def _make_constrained(setting: Setting, bandwidth: Any = None) -> Any:
     return linkshift.ConstrainedMeanShift(bandwidth=bandwidth, **setting.common)
 
@@ -187,9 +181,6 @@ def _check_cannot_links(given: Given) -> None:
         )
 
 
-# --- kernel and skms ------------------------------------------------------------------------------
-
-
 def _make_kernel(use_links: Any, setting: Setting, n_neighbors: int | None = None) -> Any:
     return linkshift.KernelMeanShift(use_links=use_links, **setting.neighbours(n_neighbors))
 
@@ -220,9 +211,6 @@ def _check_must_links(given: Given) -> None:
         )
 
 
-# --- metric ---------------------------------------------------------------------------------------
-
-
 def _make_metric(setting: Setting, n_neighbors: int | None = None) -> Any:
     return linkshift.MetricMeanShift(**setting.neighbours(n_neighbors))
 
@@ -245,9 +233,6 @@ def _check_both_kinds(given: Given) -> None:
             command="Give some with --links or --labels-column, or use --method mean-shift.",
             parameter="links",
         )
-
-
-# --- groups ---------------------------------------------------------------------------------------
 
 
 def _make_groups(setting: Setting, n_clusters: int) -> Any:
@@ -286,9 +271,6 @@ def _check_rows(given: Given) -> None:
             command="Take a smaller --clusters.",
             parameter="n_clusters",
         )
-
-
-# --- the table ------------------------------------------------------------------------------------
 
 
 def _nothing(_: Any) -> None:

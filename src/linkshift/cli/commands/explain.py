@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,6 @@ from linkshift.cli.writing import targets
 from linkshift.methods import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from linkshift.cli.reading.models import SavedModel
 
 _HELP = {

@@ -214,9 +214,12 @@ def sample_ids(table: Table, column: str) -> list[Any]:
 
 def partial_labels(table: Table, column: str) -> list[Any]:
     """Give the labels of the rows, None where empty or -1."""
-    labels = [_label(value) for value in _cells(table, column, "--labels-column")]
-    for row, value in enumerate(labels):
-        if isinstance(value, float) and not value.is_integer():
+    labels: list[Any] = []
+    for row, cell in enumerate(_cells(table, column, "--labels-column")):
+        value = cell.strip() if isinstance(cell, str) else cell
+        unknown = value is None or value in ("", "-1", -1) or value != value
+        labels.append(None if unknown else value)
+        if not unknown and isinstance(value, float) and not value.is_integer():
             raise InputError(
                 f"{table.place(row)}: --labels-column {column}: row {row} has {value:g}. Labels "
                 "are names or whole numbers; choose another column."
@@ -231,8 +234,3 @@ def _cells(table: Table, column: str, option: str) -> list[Any]:
             f"{option}: column {column!r} of {table.path} holds lists. Choose another column."
         )
     return table.values(column)
-
-
-def _label(value: Any) -> Any:
-    value = value.strip() if isinstance(value, str) else value
-    return None if value is None or value in ("", "-1", -1) or value != value else value

@@ -155,8 +155,11 @@ def _read_text(pd: Any, path: Path, *, header: bool | None, id_column: str | Non
         what = f"{path}, line {line}: no names" if line else f"{path} is empty"
         raise InputError(f"{what}. Give a table whose first line names its columns.")
     _check_separator(path, line, first, separator)
-    if header is None:
-        _check_header(path, line, first)
+    if header is None and all(map(is_number, first)):
+        raise InputError(
+            f"{path}, line {line}: the first line is all numbers ({listed(first, 4)}). "
+            "If that is data, add --no-header; if those are the columns' names, add --header."
+        )
     # Named here and not by pandas, which calls a second x x.1.
     names = [cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(first)]
     if header is False:
@@ -225,11 +228,3 @@ def _check_separator(path: Path, line: int, first: list[str], separator: str) ->
     ):
         if other != separator and other in first[0]:
             raise InputError(f"{path}, line {line}: one column, {short(first[0])}. {remedy}")
-
-
-def _check_header(path: Path, line: int, first: list[str]) -> None:
-    if all(is_number(cell) for cell in first):
-        raise InputError(
-            f"{path}, line {line}: the first line is all numbers ({listed(first, 4)}). "
-            "If that is data, add --no-header; if those are the columns' names, add --header."
-        )

@@ -160,20 +160,19 @@ def as_dict(result: Result) -> dict[str, Any]:
         "seed": result.asked["random_state"],
         "seconds": round(found.seconds, 6),
         "versions": versions(),
-        "links": None if problem.links is None else _links_report(result),
+        "links": None,
         "views": None,
         "labels": found.labels.tolist(),
     }
+    if problem.links is not None:
+        kept: Any = found.link_report
+        counts = ("n_must", "n_cannot", "must_kept", "cannot_kept")
+        told = {name: getattr(kept, name) for name in counts}
+        told["violated_must"] = kept.violated_must.tolist()
+        told["violated_cannot"] = kept.violated_cannot.tolist()
+        report["links"] = {**told, "n_conflicts": result.n_conflicts}
     if problem.views is not None:
         views: dict[str, Any] = {"names": list(problem.views)}
         views["columns"] = [list(columns) for columns in problem.views.values()]
         report["views"] = {**views, "importances": found.model.view_importances_.tolist()}
     return report if problem.ids is None else {**report, "ids": plain_ids(problem.ids)}
-
-
-def _links_report(result: Result) -> dict[str, Any]:
-    report: Any = result.found.link_report
-    counts = ("n_must", "n_cannot", "must_kept", "cannot_kept")
-    told = {name: getattr(report, name) for name in counts}
-    told |= {name: getattr(report, name).tolist() for name in ("violated_must", "violated_cannot")}
-    return {**told, "n_conflicts": result.n_conflicts}

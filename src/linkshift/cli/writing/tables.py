@@ -59,13 +59,10 @@ def table_text(columns: Columns, separator: str = ",") -> str:
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*map(_cells, columns.values()), strict=True))
-    return text.getvalue()
-
-
-def _cells(column: NDArray[Any]) -> list[Any]:
     # As a Python float, 0.1 in single precision is 0.10000000149011612.
-    return list((column.astype(str) if column.dtype == np.float32 else column).tolist())
+    exact = (c.astype(str) if c.dtype == np.float32 else c for c in columns.values())
+    writer.writerows(zip(*(column.tolist() for column in exact), strict=True))
+    return text.getvalue()
 
 
 def cluster_sizes(labels: NDArray[Any]) -> tuple[list[int], int]:
