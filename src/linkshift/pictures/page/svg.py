@@ -173,7 +173,10 @@ def _layers(
     lines, top = [], []
     for number, group in enumerate(scene.groups):
         ends = flat[group.pairs]
-        lines.append(_lines(number, group, ends, scene.fade))
+        width = group.width(scene.fade) * 4 / 3  # from typographic points to pixels
+        look = {"stroke_width": f"{width:.2f}", "opacity": f"{group.alpha(scene.fade):.2f}"}
+        d = "".join(f"M{a} {b}L{c} {e}" for (a, b), (c, e) in ends.tolist())
+        lines.append(tag.path(class_=group.kind, data_l=number, **look, d=d))
         if scene.is_crossed(group):
             top += _crosses(number, group, ends)
     if len(linked := scene.linked_rows):
@@ -193,13 +196,6 @@ def _dots(c: int, flat: NDArray[np.int64], clusters: Clusters) -> Html:
     look = "dots noise" if noisy else "dots"
     style = None if noisy else f"stroke:{css(clusters.hues[c])}"
     return tag.path(class_=look, data_c=c, style=style, d=_points(flat))
-
-
-def _lines(number: int, group: LinkGroup, ends: NDArray[np.int64], fade: float) -> Html:
-    width = group.width(fade) * 4 / 3  # from typographic points to pixels
-    look = {"stroke_width": f"{width:.2f}", "opacity": f"{group.alpha(fade):.2f}"}
-    d = "".join(f"M{a} {b}L{c} {e}" for (a, b), (c, e) in ends.tolist())
-    return tag.path(class_=group.kind, data_l=number, **look, d=d)
 
 
 def _crosses(number: int, group: LinkGroup, ends: NDArray[np.int64]) -> list[Html]:
