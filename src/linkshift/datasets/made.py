@@ -91,8 +91,7 @@ def make_lines(
         Length of each line.
     start : float
         Distance of the arms' near end from the origin.
-    noise, random_state
-        As in `make_moons`.
+    noise, random_state : as in `make_moons`
 
     Returns
     -------
@@ -160,8 +159,7 @@ def make_circles(
         One radius for each circle.
     n_outliers : int
         Number of points that belong to no circle.
-    noise, random_state
-        As in `make_moons`.
+    noise, random_state : as in `make_moons`
 
     Returns
     -------

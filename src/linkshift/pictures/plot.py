@@ -128,8 +128,7 @@ def paths(
     labels : array-like of shape (n,) or None
         Cluster of each point. The points take the clusters' colours, and so do the paths when
         there is one for each point.
-    ax, title, size
-        As in `clusters`.
+    ax, title, size : as in `clusters`
 
     Returns
     -------
@@ -183,8 +182,8 @@ def explanation(
 
     Examples
     --------
-    >>> from matplotlib import pyplot as plt
     >>> from linkshift import ConstrainedMeanShift, Links
+    >>> from matplotlib import pyplot as plt
     >>> X = [[0.0, 0.0], [0.0, 1.0], [5.0, 5.0], [5.0, 6.0]]
     >>> model = ConstrainedMeanShift().fit(X, links=Links(cannot=[(0, 3)]))
     >>> ax = explanation(model.explain(0), X, labels=model.labels_)
@@ -210,8 +209,7 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
     ----------
     curve : Elbow
         What `linkshift.image.kmeans_elbow` gives.
-    ax, title
-        As in `clusters`.
+    ax, title : as in `clusters`
 
     Returns
     -------
@@ -219,8 +217,8 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
 
     Examples
     --------
-    >>> from matplotlib import pyplot as plt
     >>> from linkshift.image import Elbow
+    >>> from matplotlib import pyplot as plt
     >>> ax = elbow(Elbow(np.array([1, 2, 3, 4]), np.array([90.0, 20.0, 15.0, 12.0]), 2))
     >>> ax.texts[0].get_text()
     'k = 2'
@@ -253,8 +251,8 @@ def bandwidth_path(
 
     Examples
     --------
-    >>> from matplotlib import pyplot as plt
     >>> import linkshift
+    >>> from matplotlib import pyplot as plt
     >>> path = linkshift.bandwidth_path([[0.0], [1.0], [9.0]], bandwidths=[0.1, 1.0, 9.0])
     >>> ax = linkshift.plot.bandwidth_path(path)
     >>> ax.texts[0].get_text()
@@ -294,8 +292,7 @@ def view_importances(
     sizes : sequence of int or None
         Number of points in each cluster; None takes those of the model, or for a matrix writes
         none.
-    ax, title
-        As in `clusters`.
+    ax, title : as in `clusters`
 
     Returns
     -------
