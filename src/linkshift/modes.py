@@ -12,14 +12,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.disjoint import DisjointSets, roots
 from linkshift.profiles import Profile
 
-__all__ = [
-    "Modes",
-    "basin_labels",
-    "merge_close",
-    "merge_ends",
-    "merging_share",
-    "nearest_labels",
-]
+__all__ = ["Modes", "basin_labels", "merge_close", "merge_ends", "merging_share", "nearest_labels"]
 
 
 _AT_A_TIME = 1 << 12  # pairs of centres; looked up together

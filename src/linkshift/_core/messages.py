@@ -62,11 +62,7 @@ def _rebuild(
     kind: Any, problem: str, remedies: dict[str, str], parameter: str | None, value: Any
 ) -> _Message:
     message: _Message = kind(
-        problem,
-        remedies["python"],
-        command=remedies["command"],
-        parameter=parameter,
-        value=value,
+        problem, remedies["python"], command=remedies["command"], parameter=parameter, value=value
     )
     return message
 

@@ -93,13 +93,7 @@ def climb_together(
         company = _Products(exact, where, tol, n_threads)
         n_iter += company.move(np.arange(own.size), max_iter - n_iter)[1]
         where = company.positions(np.arange(own.size))
-    last = ascend(
-        exact,
-        where,
-        max_iter=max(max_iter - n_iter, 1),
-        tol=tol,
-        n_threads=n_threads,
-    )
+    last = ascend(exact, where, max_iter=max(max_iter - n_iter, 1), tol=tol, n_threads=n_threads)
     place = np.searchsorted(own, roots(leader))
     if progress is not None:
         progress(m, m)

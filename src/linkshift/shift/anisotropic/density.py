@@ -210,13 +210,7 @@ def build_composed(
 
 
 def composed_bandwidth(
-    points: Array,
-    bases: Array,
-    weights: Array,
-    k: int,
-    *,
-    ridge: float = 1e-3,
-    n_threads: int = 1,
+    points: Array, bases: Array, weights: Array, k: int, *, ridge: float = 1e-3, n_threads: int = 1
 ) -> Array:
     r"""Distance of each point to its k-th neighbour, by its own composed metric.
 
