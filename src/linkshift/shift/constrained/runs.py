@@ -32,29 +32,14 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedShift:
-    """Points, and how links act on them.
-
-    Attributes
-    ----------
-    points : ndarray of shape (n, d)
-    kernel : LinkKernel
-    scale : float
-        The lambda of eq. 4.4.
-    blurring : bool
-        Whether samples move along with their centres.
-    until_settled : bool
-        Whether to stop as soon as nothing can change any more.
-    max_pairs : int
-        Most cannot-linked pairs of rows that bend the shift.
-    n_threads : int
-    """
+    """Points, and how links act on them."""
 
     points: Array
     kernel: LinkKernel
-    scale: float
-    blurring: bool
-    until_settled: bool
-    max_pairs: int
+    scale: float  # the lambda of eq. 4.4
+    blurring: bool  # whether samples move along with their centres
+    until_settled: bool  # whether to stop as soon as nothing can change any more
+    max_pairs: int  # most cannot-linked pairs of rows that bend the shift
     n_threads: int
 
     @property
