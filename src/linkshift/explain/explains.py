@@ -75,7 +75,8 @@ class Explains:
         'without cannot-link (0, 5) clusters 0 and 1 become one'
         """
         check_is_fitted(self, "labels_")
-        labels, n = self._explained_labels, len(self._explained_labels)
+        labels: Array = self.labels_  # type: ignore[attr-defined]
+        n = len(labels)
         row = _check_row(row, n)
         limit = _check_limit(max_counterfactuals)
         names = None if ids is None else _check_ids(ids, n)
@@ -102,11 +103,6 @@ class Explains:
             notes=_notes(row, labels, links, roles, evidence),
             ids=names,
         )
-
-    @property
-    def _explained_labels(self) -> Array:
-        labels: Array = self.labels_  # type: ignore[attr-defined]
-        return labels
 
     def _explained_links(self) -> Links:
         links = getattr(self, "links_", None)

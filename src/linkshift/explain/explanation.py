@@ -171,11 +171,9 @@ class Explanation:
 
         Rows are numbers; "ids" tells the names of those that occur, when there are names.
         """
-        found = {**vars(self), "counterfactuals": [], "links": []}
+        found = _plain(vars(self))
         for name in ("path", "mode"):
             found[name] = None if found[name] is None else found[name].tolist()
-        for name in ("path_rows", "notes"):
-            found[name] = list(found[name])
         found["links"] = [_plain(vars(role)) for role in self.links]
         found["counterfactuals"] = [_plain(vars(case)) for case in self.counterfactuals]
         if self.ids is not None:

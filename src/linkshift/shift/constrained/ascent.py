@@ -16,14 +16,6 @@ from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
 from linkshift.shift.constrained import _loops as loops
 from linkshift.shift.neighbours import block_order, boxes
 
-__all__ = [
-    "ConstrainedAscent",
-    "LinkKernel",
-    "LinkKernelName",
-    "constrained_ascend",
-    "first_effect",
-]
-
 # Centres and the centre of each row: before each iteration and after the last.
 History = list[tuple[Array, Array]]
 LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
