@@ -87,12 +87,10 @@ class Counterfactual:
 
     Attributes
     ----------
-    kind : {"must", "cannot"}
-    pair : (int, int)
+    kind, pair : {"must", "cannot"}, (int, int)
         The link that was left out.
     outcome : {"stays", "joins", "merged", "new", "alone", "noise", "unfit"}
-        See :func:`.where_it_goes`; "unfit" where the model cannot be fitted
-        without the link.
+        See :func:`.where_it_goes`; "unfit" where the model cannot be fitted without the link.
     clusters : tuple of int
         The clusters of today in question.
     size : int or None

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.messages import Refusal
@@ -189,38 +188,6 @@ def constrained_ascend(
         progress(len(bandwidths), len(bandwidths))
     last = float(bandwidths[max(n_iter - 1, 0)])
     return ConstrainedAscent(centres, group[rank], last, n_iter, history)
-
-
-def first_effect(
-    X: Array,
-    pairs: Array,
-    history: History,
-    bandwidths: Sequence[float] | Array,
-    kernel: LinkKernel,
-    *,
-    scale: float = 0.5,
-    floor: float = 1e-3,
-    blurring: bool = False,
-) -> int:
-    """First iteration of a run that one of these cannot-links could have changed.
-
-    A link changes a step when a centre near its one end reaches a sample of a centre near its
-    other end. Until then a run with the link and a run without it are the same, and the history
-    of the one serves the other. Returns the number of states in the history when no iteration
-    was changed.
-    """
-    for iteration, (h, (centres, group)) in enumerate(zip(bandwidths, history, strict=False)):
-        samples = centres[group] if blurring else X
-        reach = kernel.limit * h**2
-        for x, y in group[pairs].tolist():
-            length = float(np.linalg.norm(centres[x] - centres[y]))
-            limit = kernel.limit * max(floor, min(h, scale * length)) ** 2
-            near = [((centres - centres[end]) ** 2).sum(axis=1) < limit for end in (x, y)]
-            for one, other in (near, near[::-1]):
-                apart = cdist(centres[one], samples[other[group]], "sqeuclidean")
-                if (apart < reach).any():
-                    return iteration
-    return len(history)
 
 
 @dataclass(frozen=True)
