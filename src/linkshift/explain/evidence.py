@@ -33,7 +33,7 @@ class Evidence:
     """What an estimator knows of a row."""
 
     points: Array  # (n, d): training rows in the space in which rows move
-    refit: Callable[[Links], Refit] | None = None  # a fit under other links; None if without part
+    refit: Callable[[Links], Refit] | None = None  # fits again; None where links had no part
     space: Space = "input"
     path: Array | None = None  # where the row went, in that space
     mode: Array | None = None  # the end of the path when not given

@@ -1,8 +1,4 @@
-"""The ``explain`` that estimators share.
-
-An estimator that inherits :class:`Explains` and keeps ``labels_``, ``links_`` and its training rows
-has an ``explain``; it tells what else it knows of a row by overriding ``_evidence``.
-"""
+"""The ``explain`` that estimators share."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ class Explains:
     """Give a fitted estimator an ``explain``.
 
     It needs ``labels_``, ``links_`` (where it takes links) and training rows, in ``_fit_X`` unless
-    it overrides ``_evidence``.
+    it overrides ``_evidence``, which tells what else it knows of a row.
     """
 
     def explain(

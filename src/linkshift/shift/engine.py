@@ -1,7 +1,5 @@
 """The engine: starts climb a kernel density until they stand still.
 
-Arrays in, arrays out; nothing here knows of estimators or links.
-
 What is exact. Starts that have come to rest are dropped; starts that stand on the very same
 spot (to the last bit) move on as one; blocks of points out of the kernel's reach are skipped,
 for a Gaussian where its weight is below machine epsilon. None of this changes where a start

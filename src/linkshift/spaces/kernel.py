@@ -159,7 +159,7 @@ def kernel_space(
     n_landmarks: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[KernelSpace, Array]:
-    r"""Coordinates of the rows of X in the feature space of a kernel, and the way there.
+    r"""Find the way to the feature space of a kernel, and coordinates of the rows of X there.
 
     For a precomputed kernel, X is the Gram matrix. Without ``n_landmarks`` coordinates are exact,
     in O(n^2) memory and O(n^3) time, and along the principal axes, the longest first (but for the

@@ -74,7 +74,7 @@ class LearnedKernel:
     links: Links  # those that were used: given, and implied by these
     must_target: float  # squared distances that must-linked rows should not exceed
     cannot_target: float  # and cannot-linked rows should reach
-    must_bound: Array  # what became of the target of each link where it had to give way
+    must_bound: Array  # what became of each link's target: another, where it had to give way
     cannot_bound: Array
     must_squared: Array  # squared distance of each linked pair in the learned space
     cannot_squared: Array
