@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from linkshift._core.labels import count_clusters, is_noise
+from linkshift._core.labels import NOISE, count_clusters, is_noise
 
 if TYPE_CHECKING:
     from linkshift.links import Links
@@ -23,8 +23,6 @@ __all__ = [
     "n_clusters",
     "name_clusters",
 ]
-
-NOISE = -1
 
 
 def clustering_accuracy(
@@ -98,8 +96,7 @@ def n_clusters(labels: ArrayLike) -> int:
     >>> n_clusters([0, 0, 4, -1])
     2
     """
-    values = _labels(labels, "labels")
-    return count_clusters(values)
+    return count_clusters(_labels(labels, "labels"))
 
 
 def name_clusters(clusters: ArrayLike, partial_labels: ArrayLike) -> NDArray[np.int64]:
@@ -337,8 +334,7 @@ def _contingency(true: NDArray[np.generic], pred: NDArray[np.generic]) -> NDArra
     """Points of each class (row) in each cluster (column)."""
     from sklearn.metrics.cluster import contingency_matrix
 
-    counts: NDArray[np.int64] = contingency_matrix(true, pred)
-    return counts
+    return np.asarray(contingency_matrix(true, pred))
 
 
 def _share(kept: int, asked: int) -> float:

@@ -12,32 +12,18 @@ from linkshift._core.arrays import Array
 from linkshift._core.disjoint import DisjointSets, roots
 from linkshift.profiles import Profile
 
-__all__ = [
-    "Modes",
-    "basin_labels",
-    "merge_close",
-    "merge_ends",
-    "merging_share",
-    "nearest_labels",
-]
-
+__all__ = ["Modes", "basin_labels", "merge_close", "merge_ends", "merging_share", "nearest_labels"]
 
 _AT_A_TIME = 1 << 12  # pairs of centres; looked up together
 
 
 @dataclass(frozen=True)
 class Modes:
-    """Modes, the densest first.
-
-    Attributes
-    ----------
-    centers : ndarray of shape (n_modes, d)
-    radius : ndarray of shape (n_modes,)
-        End points within this distance belong to the mode; within this many local bandwidths
-        where each point has its own metric.
-    """
+    """Modes, the densest first."""
 
     centers: Array
+    # End points within this distance belong to the mode; within this many local bandwidths where
+    # each point has its own metric.
     radius: Array
 
 
@@ -62,20 +48,8 @@ def merge_ends(ends: Array, density: Array, radius: float | Array) -> Modes:
 
     The densest end point that no mode covers yet becomes a mode and covers every end point
     within ``radius`` of it. This is scikit-learn's rule; ties in density go to the larger
-    coordinates, so that the order of the rows does not matter.
-
-    Parameters
-    ----------
-    ends : ndarray of shape (m, d)
-        End points.
-    density : ndarray of shape (m,)
-        Their density, or anything that ranks them.
-    radius : float or ndarray of shape (m,)
-        How far each end point covers, if it becomes a mode.
-
-    Returns
-    -------
-    Modes
+    coordinates, so that the order of the rows does not matter. ``density`` is anything that ranks
+    end points; ``radius`` says how far each of them covers, if it becomes a mode.
     """
     order = np.lexsort((*ends.T[::-1], density))[::-1]
     # Most starts of a basin stop on the same spot: keep the densest of each.
@@ -131,21 +105,9 @@ def nearest_labels(X: Array, modes: Modes) -> tuple[Array, Array]:
 
 
 def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Array:
-    """Group centres that a chain of steps shorter than ``radius`` connects, the shortest first.
+    """Group centres that a chain of steps up to ``radius`` connects, the shortest first.
 
-    Parameters
-    ----------
-    centres : ndarray of shape (n_centres, d)
-        Distinct positions.
-    radius : float
-        Longest step.
-    apart : ndarray of shape (m, 2), optional
-        Pairs of centres that must stay in different groups.
-
-    Returns
-    -------
-    ndarray of shape (n_centres,)
-        Group of each centre, from 0 without gaps.
+    ``apart`` are pairs of centres that must stay in different groups. Groups count from 0.
     """
     n = centres.shape[0]
     sets = DisjointSets(n)
@@ -154,7 +116,6 @@ def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Ar
         if a != b:
             foes[a].add(b)
             foes[b].add(a)
-
     pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
     length = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))]

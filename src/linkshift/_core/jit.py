@@ -1,8 +1,6 @@
 """The project's one jit decorator.
 
-Compiled code is cached on disk, so that only the first call after an install pays for
-compiling. Where no cache directory can be written, the code is compiled in memory instead:
-that costs time, never an error.
+Compiled code is cached on disk, so that only the first call after an install pays for compiling.
 """
 
 from __future__ import annotations
@@ -18,8 +16,8 @@ from numba.core.caching import FunctionCache
 class _QuietCache(FunctionCache):
     """An on-disk cache that costs time, never an error, when the disk misbehaves.
 
-    Files can be out of reach, the disk full, or a file cut short by a crash: whatever loading or
-    saving raises, the function is compiled anew. Damaged files are replaced.
+    Whatever loading or saving raises (files out of reach or cut short, a full disk), the function
+    is compiled anew. Damaged files are replaced.
     """
 
     def load_overload(self, *args: Any, **kwargs: Any) -> Any:

@@ -17,18 +17,8 @@ Number = TypeVar("Number", bound=np.integer[Any])
 def first_come(groups: NDArray[np.integer[Any]], dtype: type[Number]) -> NDArray[Number]:
     """Give groups the numbers 0, 1, ... in the order in which they first appear.
 
-    Takes time and memory in proportion to the entries and to the largest number.
-
-    Parameters
-    ----------
-    groups : ndarray of any shape, of whole numbers
-        Group of each entry, not negative.
-    dtype : type
-        Of the new numbers.
-
-    Returns
-    -------
-    ndarray of the same shape
+    Groups are not negative. Takes time and memory in proportion to the entries and to the largest
+    number.
 
     Examples
     --------

@@ -20,18 +20,9 @@ _INSIDE = ("linkshift", "sklearn")
 class _Message:
     """A problem and its remedies; ``str`` is the text for Python.
 
-    Parameters
-    ----------
-    problem : str
-        What is wrong, in words that fit everywhere; a whole sentence.
-    python : str, default=""
-        What to do about it, in parameters and calls; a whole sentence.
-    command : str, default=None
-        The same in options of the command line; None where the Python text serves.
-    parameter : str, default=None
-        The parameter that it is about.
-    value : object, default=None
-        What that parameter was.
+    ``problem`` says what is wrong in words that fit everywhere, ``python`` what to do about it in
+    parameters and calls, ``command`` in options of the command line (None where the Python text
+    serves): whole sentences. ``parameter`` is what it is about, ``value`` what that was.
     """
 
     def __init__(
@@ -62,11 +53,7 @@ def _rebuild(
     kind: Any, problem: str, remedies: dict[str, str], parameter: str | None, value: Any
 ) -> _Message:
     message: _Message = kind(
-        problem,
-        remedies["python"],
-        command=remedies["command"],
-        parameter=parameter,
-        value=value,
+        problem, remedies["python"], command=remedies["command"], parameter=parameter, value=value
     )
     return message
 

@@ -6,6 +6,7 @@ import codecs
 import csv
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,7 +43,8 @@ def check_text(path: PathLike) -> None:
             return
         offset, byte = found
         file.seek(0)
-        line = _line_breaks(file.read(offset)) + 1
+        before = file.read(offset)
+        line = 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
     if byte == 0:
         raise ValueError(
             f"{where}, line {line}: a NUL byte, which no table holds: the file is damaged, or no "
@@ -72,10 +74,6 @@ def _first_wrong(file: BinaryIO) -> tuple[int, int] | None:
         before += pending + len(chunk) - len(decoder.getstate()[0])
 
 
-def _line_breaks(text: bytes) -> int:
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
-
-
 def csv_lines(
     file: Iterable[str], where: str, **options: Any
 ) -> Iterator[tuple[int, int, list[str]]]:
@@ -103,11 +101,10 @@ def short(value: object) -> str:
 
 def is_number(text: str) -> bool:
     """Whether text reads as a number; nan and inf do."""
-    try:
+    with suppress(ValueError):
         float(text)
-    except ValueError:
-        return False
-    return True
+        return True
+    return False
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

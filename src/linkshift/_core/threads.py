@@ -23,11 +23,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 class threads:
-    """A pool of threads for the hot loops: ``with threads(2) as pool: pool.map(...)``.
-
-    The loops release the interpreter lock, and every unit of work is the same whatever the
-    number of threads: so are the results.
-    """
+    """A pool for loops that release the interpreter lock: ``with threads(2) as pool``."""
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads

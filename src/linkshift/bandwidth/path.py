@@ -412,11 +412,7 @@ def _check_links(
             violated[0, level] = sum(len(report.violated_must) for report in reports)
             violated[1, level] = sum(len(report.violated_cannot) for report in reports)
             support[level] = np.mean([report.weighted_share for report in reports])
-    return {
-        "violated_must": violated[0],
-        "violated_cannot": violated[1],
-        "link_support": support,
-    }
+    return {"violated_must": violated[0], "violated_cannot": violated[1], "link_support": support}
 
 
 def _check_levels(n_bandwidths: int | None) -> int:

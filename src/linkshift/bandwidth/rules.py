@@ -15,21 +15,6 @@ from linkshift._core.text import counted
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.neighbours import block_order, nearest_neighbours
 
-__all__ = [
-    "checked_bandwidth",
-    "default_bandwidth",
-    "grow",
-    "lift_coincident",
-    "neighbour_bandwidth",
-    "neighbours_at_hand",
-    "pair_distances",
-    "pair_mean",
-    "pair_quantile",
-    "pair_range",
-    "spread_bandwidth",
-]
-
-
 _FLOATS = [np.float64, np.float32]
 _MOST_QUERIES = 2000
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
@@ -73,11 +58,8 @@ def default_bandwidth(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from linkshift.bandwidth import default_bandwidth
-    >>> from linkshift.profiles import Profile, ProfileName, get_profile
-    >>> X = np.arange(16.0)[:, None]
-    >>> default_bandwidth(X, Profile("flat"))
+    >>> default_bandwidth([[float(x)] for x in range(16)], "flat")
     3.0
     """
     profile = get_profile(profile)
@@ -143,9 +125,8 @@ def neighbour_bandwidth(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from linkshift.bandwidth import neighbour_bandwidth
-    >>> neighbour_bandwidth(np.array([[0.0], [1.0], [3.0]]), 1)
+    >>> neighbour_bandwidth([[0.0], [1.0], [3.0]], 1)
     array([1., 1., 2.])
     """
     data: Array = check_array(X, dtype=_FLOATS)
@@ -175,9 +156,8 @@ def pair_quantile(X: ArrayLike, quantile: float) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from linkshift.bandwidth import pair_quantile
-    >>> pair_quantile(np.array([[0.0], [1.0], [3.0]]), 0.5)
+    >>> pair_quantile([[0.0], [1.0], [3.0]], 0.5)
     2.0
     """
     if not 0.0 <= quantile <= 1.0:
@@ -190,9 +170,8 @@ def pair_distances(X: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from linkshift.bandwidth import pair_distances
-    >>> pair_distances(np.array([[0.0], [1.0], [3.0]]))
+    >>> pair_distances([[0.0], [1.0], [3.0]])
     array([1., 3., 2.])
     """
     data: Array = check_array(X, dtype=_FLOATS)
@@ -206,9 +185,8 @@ def pair_mean(X: ArrayLike) -> float:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from linkshift.bandwidth import pair_mean
-    >>> pair_mean(np.array([[0.0], [1.0], [3.0]]))
+    >>> pair_mean([[0.0], [1.0], [3.0]])
     2.0
     """
     return float(pair_distances(X).mean()) or 1.0
@@ -221,9 +199,8 @@ def pair_range(X: ArrayLike) -> tuple[float, float]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from linkshift.bandwidth import pair_range
-    >>> pair_range(np.array([[0.0], [0.0], [1.0], [3.0]]))
+    >>> pair_range([[0.0], [0.0], [1.0], [3.0]])
     (1.0, 3.0)
     """
     data: Array = check_array(X, dtype=_FLOATS)

@@ -13,7 +13,7 @@ from linkshift.explain.explanation import Counterfactual, Kind, LinkRole, Outcom
 from linkshift.explain.roles import listed_links
 from linkshift.links import Links
 
-__all__ = ["counterfactuals", "to_leave_out", "where_it_goes", "without"]
+__all__ = ["counterfactuals", "to_leave_out", "where_it_goes"]
 
 
 def to_leave_out(
@@ -54,7 +54,7 @@ def counterfactuals(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a fit that nobody asked to keep
-                then, note = refit(without(links, kind, [pair, *alike]))
+                then, note = refit(links.remove(**{kind: [pair, *alike]}))
         except ValueError as error:
             cases.append(Counterfactual(kind, pair, "unfit", (), note=str(error), alike=alike))
         else:
@@ -69,24 +69,12 @@ def counterfactuals(
     return cases
 
 
-def without(links: Links, kind: Kind, pairs: Sequence[Pair]) -> Links:
-    """All links but some."""
-    return links.remove(must=pairs) if kind == "must" else links.remove(cannot=pairs)
-
-
 def where_it_goes(row: int, now: Array, then: Array) -> tuple[Outcome, tuple[int, ...]]:
     """Tell in terms of the clusters now where a row is then, the row itself not counted.
 
     An old cluster lives on in the new one that has most of its rows. Of the old clusters that
     live on in the row's new one, the row joins the one with most rows there; others count as
     merged with it when more than half of their rows are there.
-
-    Parameters
-    ----------
-    row : int
-        The row.
-    now, then : ndarray of shape (n,)
-        Labels; -1 is noise.
 
     Returns
     -------

@@ -30,43 +30,20 @@ class Refit(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an estimator knows of a row.
+    """What an estimator knows of a row."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, d)
-        Training rows in the space in which rows move.
-    refit : callable or None
-        ``refit(links)`` fits again and gives a :class:`Refit`; None where links had no part.
-    space : {"input", "kernel", "metric"}
-        What that space is.
-    path : ndarray of shape (steps + 1, d), optional
-        Where the row went, in that space.
-    mode : ndarray of shape (d,), optional
-        Its mode; the end of the path when not given.
-    shown : callable, optional
-        Takes positions to the units of X.
-    bending : Bending, optional
-        The shift that links bent.
-    before_links : ndarray of shape (n,), optional
-        Clusters before links settled them.
-    others : str
-        How links act that are not listed with the row; empty where they do not. They then have
-        counterfactuals, too, those nearest to the row first.
-    notes : tuple of str
-        What else there is to know.
-    """
-
-    points: Array
-    refit: Callable[[Links], Refit] | None = None
+    points: Array  # (n, d): training rows in the space in which rows move
+    refit: Callable[[Links], Refit] | None = None  # fits again; None where links had no part
     space: Space = "input"
-    path: Array | None = None
-    mode: Array | None = None
-    shown: Callable[[Array], Array] | None = None
-    bending: Bending | None = None
-    before_links: Array | None = None
+    path: Array | None = None  # where the row went, in that space
+    mode: Array | None = None  # the end of the path when not given
+    shown: Callable[[Array], Array] | None = None  # takes positions to the units of X
+    bending: Bending | None = None  # the shift that links bent
+    before_links: Array | None = None  # clusters before links settled them
+    # How links act that are not listed with the row; empty where they do not. They then have
+    # counterfactuals, too, those nearest to the row first.
     others: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what else there is to know
 
 
 def kept_path(ascent: Ascent, start: int) -> Array:

@@ -1,8 +1,4 @@
-"""The ``explain`` that estimators share.
-
-An estimator that inherits :class:`Explains` and keeps ``labels_``, ``links_`` and its training rows
-has an ``explain``; it tells what else it knows of a row by overriding ``_evidence``.
-"""
+"""The ``explain`` that estimators share."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ class Explains:
     """Give a fitted estimator an ``explain``.
 
     It needs ``labels_``, ``links_`` (where it takes links) and training rows, in ``_fit_X`` unless
-    it overrides ``_evidence``.
+    it overrides ``_evidence``, which tells what else it knows of a row.
     """
 
     def explain(
@@ -75,7 +71,8 @@ class Explains:
         'without cannot-link (0, 5) clusters 0 and 1 become one'
         """
         check_is_fitted(self, "labels_")
-        labels, n = self._explained_labels, len(self._explained_labels)
+        labels: Array = self.labels_  # type: ignore[attr-defined]
+        n = len(labels)
         row = _check_row(row, n)
         limit = _check_limit(max_counterfactuals)
         names = None if ids is None else _check_ids(ids, n)
@@ -102,11 +99,6 @@ class Explains:
             notes=_notes(row, labels, links, roles, evidence),
             ids=names,
         )
-
-    @property
-    def _explained_labels(self) -> Array:
-        labels: Array = self.labels_  # type: ignore[attr-defined]
-        return labels
 
     def _explained_links(self) -> Links:
         links = getattr(self, "links_", None)

@@ -87,12 +87,10 @@ class Counterfactual:
 
     Attributes
     ----------
-    kind : {"must", "cannot"}
-    pair : (int, int)
+    kind, pair : {"must", "cannot"}, (int, int)
         The link that was left out.
     outcome : {"stays", "joins", "merged", "new", "alone", "noise", "unfit"}
-        See :func:`.where_it_goes`; "unfit" where the model cannot be fitted
-        without the link.
+        See :func:`.where_it_goes`; "unfit" where the model cannot be fitted without the link.
     clusters : tuple of int
         The clusters of today in question.
     size : int or None
@@ -171,11 +169,9 @@ class Explanation:
 
         Rows are numbers; "ids" tells the names of those that occur, when there are names.
         """
-        found = {**vars(self), "counterfactuals": [], "links": []}
+        found = _plain(vars(self))
         for name in ("path", "mode"):
             found[name] = None if found[name] is None else found[name].tolist()
-        for name in ("path_rows", "notes"):
-            found[name] = list(found[name])
         found["links"] = [_plain(vars(role)) for role in self.links]
         found["counterfactuals"] = [_plain(vars(case)) for case in self.counterfactuals]
         if self.ids is not None:

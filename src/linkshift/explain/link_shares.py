@@ -33,39 +33,18 @@ _CELLS = 1 << 22  # pairs times centres at a time
 
 @dataclass(frozen=True)
 class Bending:
-    """Pairs of rows that bent a constrained shift, and the shift itself.
+    """Pairs of rows that bent a constrained shift, and the shift itself."""
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (m, 2)
-        Cannot-linked rows, those of certain links closed under must-links.
-    confidence : ndarray of shape (m,)
-        Confidence of each.
-    history : list of (centres, group)
-        State before each iteration and after the last.
-    bandwidths : ndarray
-        Bandwidth of each iteration.
-    points : ndarray of shape (n, d)
-        The samples.
-    kernel : LinkKernel
-    scale, floor : float
-        The lambda and the epsilon of eq. 4.4.
-    blurring : bool
-        Whether samples moved along.
-    enforced : bool
-        Whether centres with a certain link between their rows were not merged at the end.
-    """
-
-    pairs: Array
+    pairs: Array  # (m, 2): cannot-linked rows, those of certain links closed under must-links
     confidence: Array
     history: History
-    bandwidths: Array
-    points: Array
+    bandwidths: Array  # of each iteration
+    points: Array  # the samples
     kernel: LinkKernel
-    scale: float
-    floor: float
-    blurring: bool
-    enforced: bool
+    scale: float  # the lambda of eq. 4.4
+    floor: float  # its epsilon
+    blurring: bool  # whether samples moved along
+    enforced: bool  # whether centres with a certain link between their rows stayed apart at the end
 
     @property
     def n_steps(self) -> int:
@@ -78,33 +57,14 @@ def weight_taken(
 ) -> Array:
     """Share of the weight around a row's centre that each group of pairs takes, at each step.
 
-    Parameters
-    ----------
-    bending : Bending
-        The shift.
-    row : int
-        The row whose centre is looked at.
-    pairs : ndarray of shape (m, 2)
-        Cannot-linked rows.
-    confidence : ndarray of shape (m,)
-        Their confidence; one number within a group.
-    group : ndarray of shape (m,)
-        From 0 without gaps.
-    steps : sequence of int
-        Iterations.
-
-    Returns
-    -------
-    ndarray of shape (n_steps, n_groups)
-        Between 0 and 1.
+    Pairs are cannot-linked rows, of one confidence within a group; groups count from 0 without
+    gaps. Returns shares from 0 to 1, of shape (n_steps, n_groups).
     """
     n_groups = int(group.max(initial=-1)) + 1
     sure = np.zeros(n_groups)
     sure[group] = confidence
-    shares = np.zeros((len(steps), n_groups))
-    for i, step in enumerate(steps):
-        shares[i] = _taken_at(bending, row, pairs, sure, group, step)
-    return shares
+    shares = [_taken_at(bending, row, pairs, sure, group, step) for step in steps]
+    return np.array(shares).reshape(len(steps), n_groups)
 
 
 def _taken_at(
@@ -152,25 +112,11 @@ def _taken_at(
     return np.clip(shares, 0.0, 1.0)  # sums round
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Bending pairs by the user's cannot-links behind them.
+def group_pairs(bending: Bending, links: Links, component: Array) -> tuple[Array, Array]:
+    """Group of each bending pair, and of each of the user's cannot-links: those behind it.
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (m,)
-        Group of each bending pair.
-    links : ndarray of shape (n_cannot,)
-        Group of each of the user's cannot-links; links between the same two must-linked
-        components share one.
+    Links between the same two must-linked components share a group.
     """
-
-    pairs: Array
-    links: Array
-
-
-def group_pairs(bending: Bending, links: Links, component: Array) -> Groups:
-    """Find the cannot-links behind each bending pair."""
     n = int(component.max()) + 1
 
     def key(pairs: Array, sure: Array) -> Array:
@@ -184,4 +130,4 @@ def group_pairs(bending: Bending, links: Links, component: Array) -> Groups:
         [key(bending.pairs, bending.confidence), key(links.cannot, links.cannot_confidence)]
     )
     group = np.unique(both, return_inverse=True)[1]
-    return Groups(group[: len(bending.pairs)], group[len(bending.pairs) :])
+    return group[: len(bending.pairs)], group[len(bending.pairs) :]

@@ -95,23 +95,17 @@ class _Taken:
         for i, place in enumerate(self._apart):
             self._same[place].append(i)
         if bending is not None:
-            self._groups = group_pairs(bending, links, closed.component)
+            self._of_pairs, self._of_links = group_pairs(bending, links, closed.component)
             end = bending.history[-1][1]
             at_mode = (end[bending.pairs] == end[row]).any(axis=1)
             at_mode &= bending.enforced & (bending.confidence == 1.0)
-            self._at_mode = set(self._groups.pairs[at_mode].tolist())
-            self._shares = weight_taken(
-                bending,
-                row,
-                bending.pairs,
-                bending.confidence,
-                self._groups.pairs,
-                range(bending.n_steps),
-            )
+            self._at_mode = set(self._of_pairs[at_mode].tolist())
+            pairs, steps = (bending.pairs, bending.confidence), range(bending.n_steps)
+            self._shares = weight_taken(bending, row, *pairs, self._of_pairs, steps)
 
     def most(self, link: int) -> tuple[float, int | None]:
         """Largest share of the weight that a link takes, and at which step."""
-        shares = self._shares[:, self._groups.links[link]]
+        shares = self._shares[:, self._of_links[link]]
         if not len(shares):
             return 0.0, None
         step = int(np.argmax(shares))
@@ -119,7 +113,7 @@ class _Taken:
 
     def holds_mode(self, link: int) -> bool:
         """Whether a link keeps rows that ended where the row did apart from others."""
-        return self._bending is not None and int(self._groups.links[link]) in self._at_mode
+        return self._bending is not None and int(self._of_links[link]) in self._at_mode
 
     def place(self, link: int) -> tuple[int, ...]:
         """Components between which a link is; its own number, where it is not certain."""
@@ -135,7 +129,7 @@ class _Taken:
         bending, step = self._bending, self.most(link)[1]
         assert bending is not None
         assert step is not None
-        mine = np.flatnonzero(self._groups.pairs == self._groups.links[link])
+        mine = np.flatnonzero(self._of_pairs == self._of_links[link])
         pairs, sure = bending.pairs[mine], bending.confidence[mine]
         shares = weight_taken(bending, self._row, pairs, sure, np.arange(len(mine)), [step])[0]
         a, b = self._links.cannot[link].tolist()

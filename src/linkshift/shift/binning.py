@@ -13,30 +13,14 @@ __all__ = ["Cells", "cell_seeds", "pool_points"]
 
 @dataclass(frozen=True)
 class Cells:
-    """Occupied cells.
+    """Occupied cells of a grid."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (n_cells, d)
-        Weighted mean of the points in each cell.
-    weight : ndarray of shape (n_cells,)
-        Sum of their weights.
-    member : ndarray of shape (n,)
-        The cell of each point.
-    low : ndarray of shape (d,)
-        Corner of the grid.
-    side : float
-        Side of a cell.
-    keys : ndarray of shape (n_cells, d)
-        Whole coordinates of each cell in the grid.
-    """
-
-    points: Array
-    weight: Array
-    member: Array
-    low: Array
-    side: float
-    keys: Array
+    points: Array  # weighted mean of the points in each cell
+    weight: Array  # sum of their weights
+    member: Array  # the cell of each point
+    low: Array  # corner of the grid
+    side: float  # of a cell
+    keys: Array  # whole coordinates of each cell in the grid
 
     def find(self, X: Array) -> Array:
         """Return the cell of each row of X; -1 where no point was."""
@@ -49,20 +33,7 @@ def pool_points(X: Array, cell: float, sample_weight: Array | None = None) -> Ce
     """Replace the points of each grid cell by one point: their mean, with their weight.
 
     Since the mean is kept, a kernel's sum changes only by terms of second order in
-    ``cell / bandwidth``. Time O(n log n), memory O(n d).
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Points.
-    cell : float
-        Side of a cell, in the units of X.
-    sample_weight : ndarray of shape (n,), optional
-        Weights of the points.
-
-    Returns
-    -------
-    Cells
+    ``cell / bandwidth``, with ``cell`` the side of a cell. Time O(n log n), memory O(n d).
     """
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight.astype(np.float64)
     low = X.min(axis=0).astype(np.float64)
@@ -90,24 +61,9 @@ def cell_seeds(
 ) -> tuple[Array, bool]:
     """Start from the cells of a grid that hold enough points, as scikit-learn's bin seeding does.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Points.
-    cell : float
-        Side of a cell.
-    min_count : float, default=1
-        Points, by weight, that a cell needs.
-    sample_weight : ndarray of shape (n,), optional
-        Weights of the points.
-
-    Returns
-    -------
-    seeds : ndarray of shape (m, d)
-        Corners of the grid that are nearest to points; the points themselves where every point
-        with a weight has a cell of its own.
-    saves : bool
-        Whether there are fewer seeds than points.
+    A cell needs points of a total weight of ``min_count``. Seeds are the corners of the grid that
+    are nearest to points; the points themselves where every point with a weight has a cell of its
+    own. Returns them, and whether they are fewer than the points.
     """
     grid = np.round(X / cell)
     first = first_of_equal_rows(grid)

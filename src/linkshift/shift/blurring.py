@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkshift._core.arrays import Array, Progress, first_of_equal_rows
+from linkshift._core.arrays import Array, Progress, first_of_equal_rows, offsets
 from linkshift._core.threads import threads
 from linkshift.profiles import Profile
 from linkshift.shift.density import build_density
@@ -56,7 +56,8 @@ def blur(
             kept, group = np.unique(first, return_inverse=True)
             point_weight = np.bincount(group, weights=point_weight)
             points, point_h, total = points[kept], point_h[kept], total[kept]
-            step = np.maximum.reduceat(step[np.argsort(group, kind="stable")], _starts(group))
+            begin = offsets(group, len(kept))[:-1]
+            step = np.maximum.reduceat(step[np.argsort(group, kind="stable")], begin)
             member = group[member]
             if history is not None:
                 history.append(points[member])
@@ -64,8 +65,3 @@ def blur(
                 progress(int((step[member] <= step_tol).sum()), n)
     paths = None if history is None else list(np.stack(history, axis=1))
     return Ascent(points[member], total[member], (step <= step_tol)[member], n_iter, paths)
-
-
-def _starts(group: Array) -> Array:
-    """Where each group begins once rows are sorted by group."""
-    return np.concatenate([[0], np.cumsum(np.bincount(group))[:-1]])

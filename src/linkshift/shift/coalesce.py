@@ -53,24 +53,13 @@ def climb_together(
 ) -> Ascent:
     """Ascent from each start, as :func:`linkshift.shift.engine.ascend` but for paths that meet.
 
-    Parameters
-    ----------
-    points, bandwidth, profile, dimension
-        The density, as for :func:`linkshift.shift.density.build_density`; points in float64.
-    starts : ndarray of shape (m, d)
-        Where to begin.
-    radius : float
-        Paths within this distance go on as one.
-    max_iter, tol, n_threads, progress
-        As for :func:`linkshift.shift.engine.ascend`.
-
-    Returns
-    -------
-    Ascent
+    Paths within the distance ``radius`` go on as one. Points are float64.
     """
     coarse = build_density(points.astype(np.float32), bandwidth, profile, dimension=dimension)
     m = starts.shape[0]
-    kind = _Products if _products_pay(coarse) else _Positions
+    # Inner products, where they are precise enough, and fewer than twice the columns.
+    n_points, d = coarse.points.shape
+    kind = _Products if coarse.products is not None and 2 * d > n_points else _Positions
     company: _Positions | _Products = kind(coarse, starts, max(tol, _COARSE_TOL), n_threads)
     leader = np.arange(m)  # the start that each start goes with
     active = np.arange(m)
@@ -93,13 +82,7 @@ def climb_together(
         company = _Products(exact, where, tol, n_threads)
         n_iter += company.move(np.arange(own.size), max_iter - n_iter)[1]
         where = company.positions(np.arange(own.size))
-    last = ascend(
-        exact,
-        where,
-        max_iter=max(max_iter - n_iter, 1),
-        tol=tol,
-        n_threads=n_threads,
-    )
+    last = ascend(exact, where, max_iter=max(max_iter - n_iter, 1), tol=tol, n_threads=n_threads)
     place = np.searchsorted(own, roots(leader))
     if progress is not None:
         progress(m, m)
@@ -117,25 +100,11 @@ def climb_spots(
 ) -> tuple[Ascent, Array]:
     """Climb from every point of a density; points on one spot climb as one.
 
-    Parameters
-    ----------
-    density : Density
-        Of the points.
-    points, bandwidth
-        What it was built from.
-    together : ndarray of shape (n,), or None
-        The spot of each point; None where all are on spots of their own.
-    radius : float
-        Paths that come this close go on as one, where there are many points in many columns.
-    **options
-        As for :func:`climb_together`.
+    ``points`` and ``bandwidth`` are what the density was built from; ``together`` is the spot of
+    each point, None where all are on spots of their own. Paths that come within ``radius`` go on as
+    one, where there are many points in many columns. Options as for :func:`climb_together`.
 
-    Returns
-    -------
-    ascent : Ascent
-        Of one point of each spot.
-    start : ndarray of shape (n,)
-        Which of them stands for each point.
+    Returns the ascent of one point of each spot, and which of them stands for each point.
     """
     spots = np.arange(points.shape[0]) if together is None else together
     _, first, start = np.unique(spots, return_index=True, return_inverse=True)
@@ -239,12 +208,6 @@ class _Products:
 
     def positions(self, rows: Array) -> Array:
         return self.density.to_input(self.shares[rows] @ self.density.points).astype(np.float64)
-
-
-def _products_pay(density: Density) -> bool:
-    """Whether inner products are precise enough, and fewer than twice the columns."""
-    n_points, d = density.points.shape
-    return density.products is not None and 2 * d > n_points
 
 
 def group_close(positions: Array, radius: float) -> Array:

@@ -55,41 +55,21 @@ class Density:
     of two for scale, so that scaling is exact and numbers stay near one for any unit.
 
     It is a :class:`linkshift.shift.landscape.Landscape`: see there for its verbs.
-
-    Attributes
-    ----------
-    profile : Profile
-    dtype : numpy dtype
-        Working precision.
-    centre, scale : ndarray of shape (d,), float
-        The working coordinates.
-    rows : ndarray of shape (n,)
-        Which row of the input each point is (rows of weight zero are left out).
-    blocks : Blocks
-        The points, padded to whole blocks, and the box around each block.
-    bandwidth, log_weight : ndarray of shape (n,)
-        float64, in working units, in the order of ``rows``.
-    typical_bandwidth : float
-        Geometric mean of the bandwidths (by weight), in working units: what tolerances refer to.
-    dimension : float
-        The d of h^(d+2).
-    given : dict
-        Arguments of :func:`build_density`; the very ones, not copies.
     """
 
     profile: Profile
-    dtype: np.dtype[Any]
-    centre: Array
+    dtype: np.dtype[Any]  # working precision
+    centre: Array  # of the working coordinates
     scale: float
-    rows: Array
+    rows: Array  # which row of the input each point is; rows of weight zero are left out
     blocks: Blocks
-    bandwidth: Array
+    bandwidth: Array  # of each point, as the weights in the order of ``rows``; in working units
     log_weight: Array
-    typical_bandwidth: float
-    dimension: float
+    typical_bandwidth: float  # geometric mean by weight: what tolerances refer to
+    dimension: float  # the d of h^(d+2)
     terms: Terms
     products: Products | None
-    given: dict[str, Any] = field(repr=False)
+    given: dict[str, Any] = field(repr=False)  # arguments of ``build_density``, not copied
 
     @property
     def n_points(self) -> int:
@@ -108,9 +88,8 @@ class Density:
 
     def to_input(self, positions: Array) -> Array:
         """Working coordinates back to the input's coordinates and precision."""
-        return (positions.astype(self.centre.dtype) * self.scale + self.centre).astype(
-            self.centre.dtype
-        )
+        dtype = self.centre.dtype
+        return (positions.astype(dtype) * self.scale + self.centre).astype(dtype)
 
     def inputs(self) -> dict[str, Any]:
         """Return what :func:`build_density` was given."""
@@ -156,31 +135,13 @@ def build_density(
     sample_weight: Array | None = None,
     dimension: float | None = None,
 ) -> Density:
-    """Lay out points for shifting.
+    """Lay out points for shifting; a :class:`Refusal` names the row that is to blame.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d), float32 or float64
-        Finite coordinates.
-    bandwidth : float or ndarray of shape (n,)
-        One for all points, or one for each. Positive.
-    profile : Profile
-        Kernel profile.
-    sample_weight : ndarray of shape (n,), optional
-        Non-negative. A weight of 2 is the row twice.
-    dimension : float, optional
-        The d of h^(d+2). The number of columns when not given; it matters only when bandwidths
-        differ.
-
-    Returns
-    -------
-    Density
-
-    Raises
-    ------
-    Refusal
-        For anything else than is said above; with the row, where one is to blame.
+    X is finite, float32 or float64; bandwidths, one for all points or one for each, are positive. A
+    ``sample_weight`` of 2 is the row twice. ``dimension`` is the d of h^(d+2), the number of
+    columns when not given; it matters only when bandwidths differ.
     """
+    given = dict(locals())  # the arguments
     check_points(X, "X")
     check_profile(profile)
     n, d = X.shape
@@ -227,11 +188,5 @@ def build_density(
         dimension=exponent,
         terms=weight_terms(profile, points, h, log_factor, factor[order]),
         products=make_products(profile, points, ordered.shape[0]),
-        given={
-            "X": X,
-            "bandwidth": bandwidth,
-            "profile": profile,
-            "sample_weight": sample_weight,
-            "dimension": dimension,
-        },
+        given=given,
     )

@@ -1,7 +1,5 @@
 """The engine: starts climb a kernel density until they stand still.
 
-Arrays in, arrays out; nothing here knows of estimators or links.
-
 What is exact. Starts that have come to rest are dropped; starts that stand on the very same
 spot (to the last bit) move on as one; blocks of points out of the kernel's reach are skipped,
 for a Gaussian where its weight is below machine epsilon. None of this changes where a start
@@ -42,31 +40,11 @@ def ascend(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Ascent:
-    """Move each start to its mean until it moves by at most ``tol`` bandwidths.
+    """Move each start to its mean until it moves by at most ``tol`` typical bandwidths.
 
-    Parameters
-    ----------
-    density : Density
-        What to climb.
-    starts : ndarray of shape (m, d)
-        Where to begin, in the input's coordinates.
-    max_iter : int
-        Largest number of steps.
-    tol : float
-        Step, in typical bandwidths, at which a start has arrived.
-    merge_radius : float
-        Zero merges only starts on the same spot, which is exact. A positive number also merges
-        starts in the same cell of a grid of that many bandwidths: approximate.
-    keep_paths : bool
-        Whether to keep all positions.
-    n_threads : int
-        Number of threads; the result is the same for any.
-    progress : callable, optional
-        Called with (starts at rest, starts) after each step.
-
-    Returns
-    -------
-    Ascent
+    Starts are in the input's coordinates. A ``merge_radius`` of zero merges only starts on the same
+    spot, which is exact; a positive one also merges starts in the same cell of a grid of that many
+    bandwidths. ``progress`` is called with (starts at rest, starts) after each step.
     """
     order = block_order(starts)  # starts that begin together stay together: blocks are skipped
     position = density.to_working(starts[order])
@@ -92,9 +70,8 @@ def ascend(
                 history.append(position[roots(leader)].copy())
             if progress is not None:
                 progress(m - active.size, m)
-    last = roots(leader)
     back = np.empty(m, dtype=np.intp)
-    back[order] = last
+    back[order] = roots(leader)
     ends = density.to_input(position[back])
     paths = None if history is None else _paths(density, history, order)
     return Ascent(ends, total[back], converged[back], n_iter, paths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from linkshift._core.arrays import Array, Progress
+from linkshift._core.arrays import Array
 from linkshift.modes import Modes
 
 __all__ = ["Ascent", "Landscape"]
@@ -13,31 +13,16 @@ __all__ = ["Ascent", "Landscape"]
 
 @dataclass(frozen=True)
 class Ascent:
-    """Where starts ended.
+    """Where m starts ended."""
 
-    Attributes
-    ----------
-    ends : ndarray of shape (m, d)
-        Last position of each start, in the coordinates of the starts.
-    total : ndarray of shape (m,)
-        What the ends are ranked by: sum of the weights at the last step, or density, relative to
-        the largest; zero where no point reached the start.
-    converged : ndarray of bool of shape (m,)
-        Whether the last step was shorter than the tolerance.
-    n_iter : int
-        Steps made by the start that made most.
-    paths : list of ndarray of shape (steps + 1, d), or None
-        All positions of each start, on request.
-    log_density : ndarray of shape (m,), or None
-        Logarithm of the density at the last step, minus infinity where no point reached the
-        start; None where the climb does not need it.
-    """
-
-    ends: Array
+    ends: Array  # (m, d): last positions, in the coordinates of the starts
+    # What the ends are ranked by: sum of the weights at the last step, or density, relative to the
+    # largest; zero where no point reached the start.
     total: Array
-    converged: Array
-    n_iter: int
-    paths: list[Array] | None = None
+    converged: Array  # whether the last step was shorter than the tolerance
+    n_iter: int  # steps made by the start that made most
+    paths: list[Array] | None = None  # all positions of each start, (steps + 1, d), on request
+    # At the last step, minus infinity where no point reached the start; None if it is not needed.
     log_density: Array | None = None
 
 
@@ -66,17 +51,12 @@ class Landscape(Protocol):
         the points at the position.
         """
 
-    def climb(
-        self,
-        starts: Array,
-        *,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        n_threads: int = 1,
-        keep_paths: bool = False,
-        progress: Progress | None = None,
-    ) -> Ascent:
-        """Move each start until a step is at most ``tol`` bandwidths long."""
+    def climb(self, starts: Array, *args: Any, **options: Any) -> Ascent:
+        """Move each start until a step is at most ``tol`` bandwidths long.
+
+        Options: ``max_iter``, ``tol``, ``n_threads``, ``keep_paths`` and ``progress``, which is
+        called with (starts at rest, starts).
+        """
 
     def merge(self, ascent: Ascent, share: float, *, n_threads: int = 1) -> Modes:
         """Merge ends within ``share`` bandwidths into modes, the densest first."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.neighbors import NearestNeighbors
 
+from linkshift._core.arrays import Array
 from linkshift.shift._loops import BLOCK
 
 __all__ = ["block_order", "boxes", "nearest_neighbours"]
@@ -16,7 +16,7 @@ __all__ = ["block_order", "boxes", "nearest_neighbours"]
 _LARGEST, _UNIT = 2.0**500, 2.0**600
 
 
-def block_order(X: NDArray[np.floating], block: int = BLOCK) -> NDArray[np.intp]:
+def block_order(X: Array, block: int = BLOCK) -> Array:
     """Order rows so that each run of ``block`` rows lies close together.
 
     A k-d tree's leaves from left to right: the rows are halved at the median of their widest
@@ -39,17 +39,13 @@ def block_order(X: NDArray[np.floating], block: int = BLOCK) -> NDArray[np.intp]
     return order
 
 
-def boxes(
-    X: NDArray[np.floating], block: int = BLOCK
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+def boxes(X: Array, block: int = BLOCK) -> tuple[Array, Array]:
     """Lower and upper corner of the box around each run of ``block`` rows."""
     runs = np.arange(0, X.shape[0], block)
     return np.minimum.reduceat(X, runs, axis=0), np.maximum.reduceat(X, runs, axis=0)
 
 
-def nearest_neighbours(
-    rows: NDArray[np.floating], k: int, X: NDArray[np.floating] | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def nearest_neighbours(rows: Array, k: int, X: Array | None = None) -> tuple[Array, Array]:
     """Distances and indices of the k rows nearest to each row of X, the nearest first.
 
     Without X, of each row itself, which is then not among its neighbours. A tree serves up to 15
@@ -63,10 +59,9 @@ def nearest_neighbours(
         distance, index = nearest_neighbours(rows / _UNIT, k, None if X is None else asked / _UNIT)
         return distance * _UNIT, index
     if rows.shape[1] <= 15:
-        tree = cKDTree(rows)
-        if X is not None:
-            return _columns(*tree.query(asked, k))
-        return _without_itself(*_columns(*tree.query(asked, k + 1)))
+        ranks = list(range(1, k + (2 if X is None else 1)))  # a list: one column for each
+        distance, found = cKDTree(rows).query(asked, ranks)
+        return _without_itself(distance, found) if X is None else (distance, found)
     middle = (rows.min(axis=0) + rows.max(axis=0)) / 2
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows - middle)
     found = index.kneighbors(None if X is None else asked - middle, return_distance=False)
@@ -77,16 +72,7 @@ def nearest_neighbours(
     return np.take_along_axis(distance, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
-def _columns(
-    distance: NDArray[np.float64], rows: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """One column for each neighbour, for a single one as well."""
-    return distance.reshape(len(distance), -1), rows.reshape(len(rows), -1)
-
-
-def _without_itself(
-    distance: NDArray[np.float64], rows: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _without_itself(distance: Array, rows: Array) -> tuple[Array, Array]:
     """Leave each row out of its neighbours; it need not come first among twins, nor at all."""
     n, k = rows.shape
     other = rows != np.arange(n)[:, None]

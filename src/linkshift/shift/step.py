@@ -28,11 +28,10 @@ _CAREFUL_PAIRS = 1 << 20
 
 def _sums(density: Density, terms: Terms, starts: Array, pool: threads) -> tuple[Array, Array]:
     """Sum of weighted points and of weights for each start (working coordinates)."""
+    if density.products is not None and terms.kind == _loops.EXPONENTIAL:
+        return _sums_by_products(density.products, density.points, terms, starts, pool)
     m, d = starts.shape
     sums, total = np.empty((m, d)), np.empty(m)
-    if density.products is not None and terms.kind == _loops.EXPONENTIAL:
-        _sums_by_products(density.products, density.points, terms, starts, pool, sums, total)
-        return sums, total
     eps = np.finfo(density.dtype).eps
     slack = density.dtype.type(1.0 + 8.0 * (d + 2) * eps)
 
@@ -45,16 +44,12 @@ def _sums(density: Density, terms: Terms, starts: Array, pool: threads) -> tuple
 
 
 def _sums_by_products(
-    products: Products,
-    points: Array,
-    terms: Terms,
-    starts: Array,
-    pool: threads,
-    sums: Array,
-    total: Array,
-) -> None:
+    products: Products, points: Array, terms: Terms, starts: Array, pool: threads
+) -> tuple[Array, Array]:
     """As ``_sums``, by matrix products: for many columns."""
     m, d = starts.shape
+    sums, total = np.empty((m, d)), np.empty(m)
+    of_points = products.norms, terms.offset, terms.slope, terms.limit
 
     def task(first: int) -> None:
         part = starts[first : first + _GEMM_STARTS]
@@ -67,14 +62,7 @@ def _sums_by_products(
         for begin in range(0, points.shape[0], _GEMM_POINTS):
             here = slice(begin, begin + _GEMM_POINTS)
             weight = block @ products.points[here].T
-            _loops.weights_from_products(
-                weight,
-                norms,
-                products.norms[here],
-                terms.offset[here],
-                terms.slope[here],
-                terms.limit[here],
-            )
+            _loops.weights_from_products(weight, norms, *(values[here] for values in of_points))
             block_sums += weight @ points[here]
             block_total += weight.sum(axis=1, dtype=np.float64)
         sums[first : first + used] = block_sums[:used]
@@ -82,17 +70,14 @@ def _sums_by_products(
 
     with one_blas_thread():
         pool.map(task, range(0, m, _GEMM_STARTS))
+    return sums, total
 
 
 def mean_step(density: Density, starts: Array, pool: threads) -> tuple[Array, Array]:
     """One mean-shift step m(x) from each start, in working coordinates.
 
-    Returns
-    -------
-    means : ndarray of shape (m, d)
-        Where each start moves to. A start that no point reaches stays where it is.
-    total : ndarray of shape (m,)
-        Sum of the weights, relative to the largest factor; zero where no point reaches.
+    Returns where each start moves to, and the sum of its weights relative to the largest factor. A
+    start that no point reaches stays where it is, with a sum of zero.
     """
     sums, total = _sums(density, density.terms, starts, pool)
     reached = total > 0
@@ -132,10 +117,8 @@ def _scaled_distances(
     rows = max(1, _CAREFUL_PAIRS // points.shape[0])
     for first in range(0, starts.shape[0], rows):
         part = slice(first, first + rows)
-        yield (
-            part,
-            cdist(starts[part].astype(np.float64), points, "sqeuclidean") / density.bandwidth**2,
-        )
+        squared = cdist(starts[part].astype(np.float64), points, "sqeuclidean")
+        yield part, squared / density.bandwidth**2
 
 
 def log_density(density: Density, X: Array, pool: threads) -> Array:

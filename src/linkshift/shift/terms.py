@@ -11,18 +11,6 @@ from linkshift.profiles import Profile
 from linkshift.shift import _loops
 from linkshift.shift._loops import BLOCK
 
-__all__ = [
-    "Blocks",
-    "Products",
-    "Terms",
-    "exponential_terms",
-    "make_products",
-    "pack",
-    "starved_below",
-    "weight_terms",
-]
-
-
 # From here up two matrix products beat the jit loop (measured: benchmarks/speed/gemm.py).
 GEMM_FROM_DIMENSION = 64
 _LOG2E = float(np.log2(np.e))

@@ -36,18 +36,6 @@ from linkshift._core.messages import Advice, warn
 from linkshift.bandwidth import pair_distances
 from linkshift.links import Links
 
-__all__ = [
-    "Axes",
-    "Kernel",
-    "KernelName",
-    "KernelSpace",
-    "kernel_space",
-    "participation_ratio",
-    "principal_axes",
-    "sigma_from_links",
-    "spread_dimension",
-]
-
 KernelName = Literal["gaussian", "chi2", "polynomial", "linear", "precomputed"]
 KernelFunction = Callable[..., Any]
 
@@ -74,19 +62,6 @@ class Kernel:
     a callable     ``kernel(X, Y, **params)``, a matrix of shape (rows of X, rows of Y)
     ============== ==========================================================================
 
-    Parameters
-    ----------
-    name : str or callable
-        See the table.
-    sigma : float, default=1.0
-        Width of the Gaussian.
-    degree : int, default=2
-        p of the polynomial.
-    gamma, coef0 : float, default=1.0
-        :math:`\gamma` and :math:`c_0` of the polynomial.
-    params : dict, default={}
-        Keywords for a callable.
-
     Examples
     --------
     >>> import numpy as np
@@ -102,9 +77,9 @@ class Kernel:
 
     name: KernelName | KernelFunction = "gaussian"
     sigma: float = 1.0
-    degree: int = 2
+    degree: int = 2  # the p of the polynomial
     gamma: float = 1.0
-    coef0: float = 1.0
+    coef0: float = 1.0  # its c_0
     params: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, X: Array, Y: Array | None = None) -> Array:
@@ -142,24 +117,14 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class KernelSpace:
-    """A way from rows to coordinates.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    landmarks : ndarray
-        Rows whose kernel values are taken; of a precomputed kernel, their numbers; for the linear
-        kernel, the one row that is the origin.
-    map : ndarray of shape (n_landmarks, r)
-        From kernel values to coordinates (from columns to coordinates for the linear kernel).
-    exact : bool
-        Whether inner products of the training rows' coordinates are kernel values.
-    """
+    """A way from rows to coordinates."""
 
     kernel: Kernel
+    # Rows whose kernel values are taken; of a precomputed kernel, their numbers; for the linear
+    # kernel, the one row that is the origin.
     landmarks: Array
-    map: Array
-    exact: bool
+    map: Array  # (n_landmarks, r): from kernel values, of the linear kernel columns, to coordinates
+    exact: bool  # whether inner products of the training rows' coordinates are kernel values
 
     @property
     def on_axes(self) -> bool:
@@ -194,27 +159,12 @@ def kernel_space(
     n_landmarks: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[KernelSpace, Array]:
-    r"""Coordinates of the rows of X in the feature space of a kernel.
+    r"""Find the way to the feature space of a kernel, and coordinates of the rows of X there.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Data; for a precomputed kernel, the Gram matrix.
-    kernel : Kernel
-        What to embed with.
-    n_landmarks : int, default=None
-        ``None`` is exact: O(n^2) memory and O(n^3) time. A number draws that many rows as
-        landmarks: O(n m) memory and O(n m^2) time.
-    random_state : int, RandomState or None, default=None
-        Seed of the draw of landmarks.
-
-    Returns
-    -------
-    space : KernelSpace
-        The way there, for new rows.
-    coordinates : ndarray of shape (n, r)
-        Of the rows of X; when exact, along the principal axes, the longest first (but for the
-        linear kernel, where they are the columns of X as far as these are no more than rows).
+    For a precomputed kernel, X is the Gram matrix. Without ``n_landmarks`` coordinates are exact,
+    in O(n^2) memory and O(n^3) time, and along the principal axes, the longest first (but for the
+    linear kernel, where they are the columns of X as far as these are no more than rows). A number
+    m draws as many rows as landmarks: O(n m) memory and O(n m^2) time.
 
     Examples
     --------
@@ -327,18 +277,10 @@ def _eigen(gram: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """Principal axes of coordinates, about the origin.
+    """Principal axes of coordinates, about the origin."""
 
-    Attributes
-    ----------
-    map : ndarray of shape (r, rank)
-        Orthonormal columns, the longest axis first.
-    eigenvalues : ndarray of shape (rank,)
-        Those of the Gram matrix of the coordinates.
-    """
-
-    map: Array
-    eigenvalues: Array
+    map: Array  # (r, rank): orthonormal columns, the longest axis first
+    eigenvalues: Array  # of the Gram matrix of the coordinates
 
     @property
     def rank(self) -> int:
@@ -419,17 +361,6 @@ def sigma_from_links(X: ArrayLike, links: Links) -> float:
 
     Where must-linked rows are farther from each other than the others at every width, the
     criterion says nothing: the mean pair distance is taken, with a warning.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-        Data.
-    links : Links
-        At least one.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

@@ -51,15 +51,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
-from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
+from linkshift._core.threads import one_blas_thread
 from linkshift.bandwidth import pair_quantile
 from linkshift.links import ClosedLinks, Closure, Links
 from linkshift.spaces._learned_loops import project_all
 
 __all__ = ["LearnedKernel", "learn_kernel"]
-
 
 _COINCIDE = 1e-16  # share of the cannot-target below which a squared distance is rounding
 _LEAST_TARGET = 1e-4  # must-target, as a share of the cannot-target: twins would make it zero
@@ -67,48 +66,25 @@ _LEAST_TARGET = 1e-4  # must-target, as a share of the cannot-target: twins woul
 
 @dataclass(frozen=True)
 class LearnedKernel:
-    """A linear map of coordinates, learned from links.
+    """A linear map of coordinates, learned from links."""
 
-    Attributes
-    ----------
-    map : ndarray of shape (r, r)
-        Symmetric, with eigenvalues of zero along the directions that were cut off. Learned
-        coordinates are ``coordinates @ map``, for the rows that it was learned from and for new
-        ones.
-    links : Links
-        The links that were used: those given, and those that they imply.
-    must_target, cannot_target : float
-        Squared distances that must-linked rows should not exceed and cannot-linked rows should
-        reach.
-    must_bound, cannot_bound : ndarray of shape (m,)
-        What became of the target of each link, in the order of ``links``: they differ from the
-        target where a link had to give way.
-    must_squared, cannot_squared : ndarray of shape (m,)
-        Squared distance of each linked pair in the learned space.
-    n_iter : int
-        Rounds over all links.
-    gap : float
-        Largest relative gap between a squared distance and its bound that the last round closed.
-    converged : bool
-        Whether the gap is at most the tolerance.
-    """
-
+    # (r, r), symmetric, with eigenvalues of zero along the directions that were cut off. Learned
+    # coordinates are ``coordinates @ map``, also for new rows.
     map: Array
-    links: Links
-    must_target: float
-    cannot_target: float
-    must_bound: Array
+    links: Links  # those that were used: given, and implied by these
+    must_target: float  # squared distances that must-linked rows should not exceed
+    cannot_target: float  # and cannot-linked rows should reach
+    must_bound: Array  # what became of each link's target: another, where it had to give way
     cannot_bound: Array
-    must_squared: Array
+    must_squared: Array  # squared distance of each linked pair in the learned space
     cannot_squared: Array
-    n_iter: int
-    gap: float
-    converged: bool
+    n_iter: int  # rounds over all links
+    gap: float  # largest relative one between a squared distance and its bound in the last round
+    converged: bool  # whether the gap is at most the tolerance
 
     def transform(self, coordinates: ArrayLike) -> Array:
         """Move rows into the learned space."""
-        learned: Array = np.asarray(coordinates, dtype=np.float64) @ self.map
-        return learned
+        return np.asarray(np.asarray(coordinates, dtype=np.float64) @ self.map)
 
 
 def learn_kernel(
@@ -159,10 +135,6 @@ def learn_kernel(
     max_iter : int, default=5000
         Largest number of rounds.
 
-    Returns
-    -------
-    LearnedKernel
-
     Examples
     --------
     Two columns; the links say that the second one does not matter.
@@ -207,7 +179,7 @@ def learn_kernel(
     factor = np.eye(basis.shape[1])
     used_bound = bound[used]
     # One thread: each product is small, and the sums then do not depend on the machine's cores.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         n_iter, gap = project_all(
             np.ascontiguousarray(difference[used] @ basis),
             np.where(is_must[used], 1.0, -1.0),
@@ -293,8 +265,7 @@ def _longest_axes(G: Array, trace: float) -> Array:
     if trace == 1.0 or share[-1] == 0:
         return np.eye(G.shape[1])
     kept = int(np.searchsorted(share, trace * share[-1])) + 1
-    axes: Array = vectors[:, ::-1][:, :kept]
-    return axes
+    return np.asarray(vectors[:, ::-1][:, :kept])
 
 
 def _targets(
@@ -341,12 +312,10 @@ def _span(difference: Array) -> Array:
         return np.empty((r, 0))
     _, singular, right = np.linalg.svd(difference, full_matrices=False)
     kept = singular > singular[0] * r * np.finfo(np.float64).eps
-    basis: Array = right[kept].T
-    return basis
+    return np.asarray(right[kept].T)
 
 
 def _symmetric(factor: Array) -> Array:
     """Symmetric root of B B^T: the one map that does not depend on the order of the links."""
     left, singular, _ = np.linalg.svd(factor)
-    root: Array = (left * singular) @ left.T
-    return root
+    return np.asarray((left * singular) @ left.T)

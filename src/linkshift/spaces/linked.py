@@ -30,30 +30,14 @@ __all__ = ["LinkedSpace", "linked_space", "make_kernel"]
 
 @dataclass(frozen=True, eq=False)
 class LinkedSpace:
-    """Rows in a kernel's space under links.
+    """Rows in a kernel's space under links."""
 
-    Attributes
-    ----------
-    space : KernelSpace
-        From rows to coordinates.
-    map : ndarray or None
-        From coordinates to where links move them; None where they do not.
-    points : ndarray of shape (n, r)
-        The rows, moved.
-    before : ndarray of shape (n, s)
-        The rows before links moved them.
-    rank : int
-        Axes with any extent.
-    effective_dimension : float
-        Participation ratio of the axes.
-    """
-
-    space: KernelSpace
-    map: Array | None
-    points: Array
-    before: Array
-    rank: int
-    effective_dimension: float
+    space: KernelSpace  # from rows to coordinates
+    map: Array | None  # from coordinates to where links move them; None where they do not
+    points: Array  # (n, r): the rows, moved
+    before: Array  # (n, s): the rows before links moved them
+    rank: int  # axes with any extent
+    effective_dimension: float  # participation ratio of the axes
 
 
 def make_kernel(
@@ -89,26 +73,9 @@ def linked_space(
 ) -> LinkedSpace:
     """Go to the kernel's space, let links shape it, and turn to its principal axes.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Data, or kernel values.
-    kernel : Kernel
-    closed : ClosedLinks
-        For "project" certain must-links only.
-    use_links : {"project", "learn"}
-        Onto the null space of the must-links (:mod:`linkshift.spaces.null_space`), or by a learned
-        kernel (:mod:`linkshift.spaces.learned_kernel`).
-    learn_params : dict or None
-        Keywords of ``learn_kernel``.
-    n_landmarks : int or None
-        Landmarks of the space; None for all rows.
-    random_state : RandomState
-        For landmarks.
-
-    Returns
-    -------
-    LinkedSpace
+    Links project onto the null space of the must-links (:mod:`linkshift.spaces.null_space`; only
+    certain ones then) or learn a kernel (:mod:`linkshift.spaces.learned_kernel`, to which
+    ``learn_params`` go).
     """
     space, coordinates = kernel_space(X, kernel, n_landmarks=n_landmarks, random_state=random_state)
     shape: Array | None

@@ -9,7 +9,6 @@ from linkshift._core.arrays import Array
 
 __all__ = ["matrix_root"]
 
-
 # Relative to the largest: what is below stems from rounding.
 _ROUNDING = 1e-10
 
@@ -17,17 +16,8 @@ _ROUNDING = 1e-10
 def matrix_root(metric: ArrayLike, n_features: int | None = None) -> Array:
     r"""Return L of shape (rank, d) with :math:`M = L^T L`, the longest row first.
 
-    Parameters
-    ----------
-    metric : array-like of shape (d, d)
-        M, symmetric and positive semi-definite to 1e-10 of its largest entry.
-    n_features : int, optional
-        The d that is expected.
-
-    Raises
-    ------
-    ValueError
-        If M is no metric, with the reason.
+    M is symmetric and positive semi-definite to 1e-10 of its largest entry; what is no metric, or
+    not for ``n_features`` columns, raises ValueError with the reason.
 
     Examples
     --------
@@ -58,5 +48,4 @@ def matrix_root(metric: ArrayLike, n_features: int | None = None) -> Array:
             f"{values[0] * largest:.3g}, and squared lengths would be negative."
         )
     kept = np.flatnonzero(values > _ROUNDING * values[-1])[::-1]
-    root: Array = (vectors[:, kept] * (np.sqrt(values[kept]) * np.sqrt(largest))).T
-    return root
+    return np.asarray((vectors[:, kept] * (np.sqrt(values[kept]) * np.sqrt(largest))).T)

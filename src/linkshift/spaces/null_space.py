@@ -43,37 +43,20 @@ _LARGE_SHARE = 0.25
 
 @dataclass(frozen=True, eq=False)
 class NullSpace:
-    """Directions in which linked rows do not differ.
+    """Directions in which linked rows do not differ."""
 
-    Attributes
-    ----------
-    basis : ndarray of shape (r, s)
-        Orthonormal columns: projected coordinates are ``coordinates @ basis``. One column of
-        zeros when no direction is left.
-    n_removed : int
-        Dimensions that the links take.
-    """
-
+    # (r, s), orthonormal: projected coordinates are ``coordinates @ basis``. One column of zeros
+    # when no direction is left.
     basis: Array
-    n_removed: int
+    n_removed: int  # dimensions that the links take
 
 
 def null_space(coordinates: Array, component: ArrayLike) -> NullSpace:
     """Null space of the differences between linked rows.
 
     Warns when no direction is left, and when links take more than a quarter of all directions:
-    they then tend to take what tells clusters apart, too.
-
-    Parameters
-    ----------
-    coordinates : ndarray of shape (n, r)
-        Rows.
-    component : array-like of shape (n,)
-        Number of each row's component of must-links, as in ``links.closure(n).component``.
-
-    Returns
-    -------
-    NullSpace
+    they then tend to take what tells clusters apart, too. ``component`` is that of must-links, of
+    each row.
 
     Examples
     --------

@@ -1,20 +1,11 @@
 """The hot loops of mean shift with a metric per point: one start at a time, all the way up.
 
-Each start is climbed by itself, in the order of the points: neither the other starts nor the number
-of threads can change a bit.
-
 Which points are looked at. A point that was at r > reach bandwidths cannot be within reach before
 the start has travelled (r - reach) / speed, where ``speed`` is the most bandwidths of that point
 that a step of length one can cross. ``wake`` holds that milestone for each point; until then the
 point costs one comparison.
 
-Two kinds of forms. ``n_bases`` tells which one is meant wherever a form is used.
-
-- Packed (``n_bases`` is zero): a form is a packed matrix, a lifted position the position itself.
-- Composed of K directions that all forms share: a form is K weights and the weight of the ridge, a
-  lifted position u the K coordinates along the directions and then the d of the ridge, so that a
-  squared distance is a weighted sum of squares of u - u_j.
-
+Forms are packed or composed, see ``forms``; ``n_bases`` tells which is meant: zero for packed ones.
 ``kernels`` and ``directions`` are the named tuples of ``forms``, taken whole.
 """
 

@@ -18,7 +18,7 @@ from linkshift.shift.neighbours import block_order
 if TYPE_CHECKING:
     from linkshift.shift.anisotropic.density import AnisotropicDensity
 
-__all__ = ["climb", "evaluate", "weighted_means"]
+__all__ = ["climb", "evaluate", "units_of_work", "weighted_means"]
 
 
 # Starts per unit of work, and pairs at most: fixed, so that threads never change anything.
@@ -47,32 +47,8 @@ def climb(
               H(x) = \frac{\sum_j w_j M_j / h_j^2}{\sum_j w_j}, \quad w_j = a_j g(z_j)
 
     A start that no point reaches stays where it is, converged, with log density minus infinity.
-
-    Parameters
-    ----------
-    density : AnisotropicDensity
-        What to climb.
-    starts : ndarray of shape (m, d)
-        Where to begin.
-    max_iter : int
-        Largest number of steps, at least 1.
-    tol : float
-        Step, in local bandwidths, at which a start has arrived.
-    n_threads : int
-        Number of threads; the result is the same for any.
-    keep_paths : bool
-        Whether to keep all positions.
-    progress : callable, optional
-        Called with (starts at rest, starts) after each block of starts, from any thread, one at a
-        time.
-
-    Returns
-    -------
-    Ascent
-
-    References
-    ----------
-    G. S. Cheema (2016), eq. 4.8.
+    ``progress`` is called with (starts at rest, starts) after each block of starts, from any
+    thread, one at a time. G. S. Cheema (2016), eq. 4.8.
     """
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
@@ -90,9 +66,8 @@ def climb(
         n_iter=np.zeros(m, dtype=np.int64),
     )
     history = [state.moved.copy()] if keep_paths else None
-    advance = (
-        _step_by_products if _products_serve(density, forms.lift(position)) else _climb_directly
-    )
+    by_products = _products_serve(density, forms.lift(position))
+    advance = _step_by_products if by_products else _climb_directly
     report = _reporter(progress, m, starts.shape[0])
 
     def task(rows: Array) -> None:
@@ -106,7 +81,7 @@ def climb(
     with one_blas_thread(), threads(n_threads) as pool:
         while (moving := np.flatnonzero(~state.resting(max_iter))).size:
             # Those still under way close ranks: matrix products are worth it for many at a time.
-            pool.map(task, _blocks(moving, density.n_points))
+            pool.map(task, units_of_work(moving, density.n_points))
             if history is not None:
                 history.append(state.moved.copy())
     place = np.empty(first.size, dtype=np.intp)
@@ -173,9 +148,8 @@ def _products_serve(density: AnisotropicDensity, lifted: Array) -> bool:
         return False
     forms = density.forms
     with np.errstate(over="ignore", invalid="ignore"):
-        span = sum(
-            float(np.linalg.norm(x, axis=1).max(initial=0.0)) for x in (lifted, forms.lifted)
-        )
+        radii = (np.linalg.norm(x, axis=1).max(initial=0.0) for x in (lifted, forms.lifted))
+        span = sum(map(float, radii))
         error = forms.rounding * span**2 * float((forms.norm * forms.size**2).max())
     return bool(error <= _PRODUCT_ERROR)
 
@@ -247,7 +221,7 @@ def _block_size(n: int) -> int:
     return max(1, min(_STARTS, _PAIRS // n))
 
 
-def _blocks(rows: Array, n: int) -> list[Array]:
+def units_of_work(rows: Array, n: int) -> list[Array]:
     """Rows in units of work, for n points."""
     size = _block_size(n)
     return [rows[begin : begin + size] for begin in range(0, rows.size, size)]
@@ -274,20 +248,14 @@ def evaluate(
 ) -> tuple[Array, Array]:
     """Local precision H and log density at each position.
 
-    Returns
-    -------
-    precision : ndarray of shape (m, d (d + 1) / 2) or (m, K + 1)
-        As the forms of the density are: packed by rows of the lower triangle, in working
-        coordinates, or weights of the directions and of the ridge. Zero out of reach.
-    log_density : ndarray of shape (m,)
-        Minus infinity out of reach.
+    Precisions are as the forms of the density: packed, in working coordinates, or weights of the
+    directions and of the ridge. Out of reach they are zero, the log density minus infinity.
     """
     forms = density.forms
     working = forms.to_working(positions)
     lifted = forms.lift(working)
     m = working.shape[0]
     precision, log_density = np.zeros((m, forms.width)), np.empty(m)
-
     by_products = _products_serve(density, lifted)
 
     def task(part: Array) -> None:
@@ -302,7 +270,7 @@ def evaluate(
         precision[part], log_density[part] = here, values
 
     with one_blas_thread(), threads(n_threads) as pool:
-        pool.map(task, _blocks(np.arange(m), density.n_points))
+        pool.map(task, units_of_work(np.arange(m), density.n_points))
     return precision, log_density
 
 
@@ -313,7 +281,7 @@ def weighted_means(density: AnisotropicDensity, positions: Array, rows: Array) -
     """
     working = density.forms.to_working(positions)
     means = np.empty((positions.shape[0], rows.shape[1]))
-    for part in _blocks(np.arange(positions.shape[0]), density.n_points):
+    for part in units_of_work(np.arange(positions.shape[0]), density.n_points):
         here, lifted = means[part], density.forms.lift(working[part])
         wake = _milestones(density, lifted)
         _loops.mean_block(density.kernels, lifted, wake, rows, here)

@@ -13,7 +13,7 @@ from linkshift._core.threads import one_blas_thread, threads
 from linkshift.profiles import Profile
 from linkshift.shift._checks import check_profile, checked_bandwidth, checked_dimension
 from linkshift.shift.anisotropic import _loops
-from linkshift.shift.anisotropic.climb import climb, weighted_means
+from linkshift.shift.anisotropic.climb import climb, units_of_work, weighted_means
 from linkshift.shift.anisotropic.forms import Forms, Kernels, make_forms
 from linkshift.shift.anisotropic.merging import label, merge
 from linkshift.shift.anisotropic.metrics import Span, composed_metrics
@@ -29,8 +29,6 @@ _KIND = {
     "gaussian": _loops.EXPONENTIAL,
     "truncated_gaussian": _loops.EXPONENTIAL,
 }
-# Points that ask for their neighbours at a time, and pairs at most: fixed, whatever the threads.
-_QUERIES, _PAIRS = 64, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -38,29 +36,14 @@ class AnisotropicDensity:
     """Points with a metric and a bandwidth each, laid out for the hot loops.
 
     See :func:`build_composed`. It is a :class:`linkshift.shift.landscape.Landscape`.
-
-    Attributes
-    ----------
-    profile : Profile
-    dtype : numpy dtype
-        That of the points, and of the ends of climbs. All work is done in float64.
-    forms : Forms
-        The points and their metrics in working coordinates.
-    kernels : Kernels
-        All that the loops need to know of the points.
-    span : Span or None
-        Where the directions of :func:`build_composed` span fewer columns than the points have:
-        the columns in which the shift is made.
-    given : dict
-        Arguments of :func:`build_composed`; the very ones, not copies.
     """
 
     profile: Profile
-    dtype: np.dtype[Any]
-    forms: Forms
+    dtype: np.dtype[Any]  # of the points, and of the ends of climbs; all work is done in float64
+    forms: Forms  # the points and their metrics in working coordinates
     kernels: Kernels
-    span: Span | None
-    given: dict[str, Any] = field(repr=False)
+    span: Span | None  # columns of the shift, where directions span fewer than the points have
+    given: dict[str, Any] = field(repr=False)  # arguments of ``build_composed``, not copied
 
     @property
     def n_points(self) -> int:
@@ -135,7 +118,6 @@ def build_composed(
     bandwidth : float or ndarray of shape (n,)
         One for all points, or one for each. Positive.
     profile : Profile
-        Kernel profile.
     dimension : float, optional
         The d of h^(d+2); r when not given. With another one, :math:`a_j` is
         :math:`(\sqrt{\det M_j} \, h_j^{-r})` to the power of dimension / r: the volume of a kernel
@@ -145,16 +127,11 @@ def build_composed(
         Relative to the mean eigenvalue: the squared length of a typical difference changes by
         that fraction. Zero needs metrics whose rank is r.
 
-    Returns
-    -------
-    AnisotropicDensity
-
     Raises
     ------
     Refusal
-        For shapes that do not match; for values that are not finite, weights that are negative or
-        all zero, a metric that is not positive definite in the span after the ridge, bandwidths
-        that are not positive: with the row.
+        For anything else than is said above, with the row; also for a metric that is not positive
+        definite in the span after the ridge.
 
     References
     ----------
@@ -177,15 +154,7 @@ def build_composed(
            [0. , 1.5, 6. ],
            [9. , 0. , 1. ]])
     """
-    given = {
-        "points": points,
-        "bases": bases,
-        "weights": weights,
-        "bandwidth": bandwidth,
-        "profile": profile,
-        "dimension": dimension,
-        "ridge": ridge,
-    }
+    given = dict(locals())  # the arguments
     metrics, span = composed_metrics(points, bases, weights, ridge)
     check_profile(profile)
     h = checked_bandwidth(bandwidth, points.shape[0])
@@ -210,13 +179,7 @@ def build_composed(
 
 
 def composed_bandwidth(
-    points: Array,
-    bases: Array,
-    weights: Array,
-    k: int,
-    *,
-    ridge: float = 1e-3,
-    n_threads: int = 1,
+    points: Array, bases: Array, weights: Array, k: int, *, ridge: float = 1e-3, n_threads: int = 1
 ) -> Array:
     r"""Distance of each point to its k-th neighbour, by its own composed metric.
 
@@ -226,25 +189,7 @@ def composed_bandwidth(
     Cheema (2016), eq. 4.6, with the metric of :func:`build_composed`: where the directions span
     fewer columns, the ridge acts in these only. A point with k others on the same spot gets zero,
     which :func:`build_composed` does not take: what to do with such points is for the caller to
-    say.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    bases : ndarray of shape (K, d)
-    weights : ndarray of shape (n, K)
-        As for :func:`build_composed`.
-    k : int
-        From 1 to n - 1.
-    ridge : float
-        As for :func:`build_composed`.
-    n_threads : int
-        Number of threads; the result is the same for any.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        float64.
+    say. k is from 1 to n - 1.
 
     Examples
     --------
@@ -276,14 +221,10 @@ def composed_bandwidth(
             error = forms.rounding * forms.norm[i] * (away[i] + away) ** 2
             kth = np.partition(row + error, k - 1)[k - 1]
             near = np.flatnonzero(row - error <= kth)
-            exact = np.empty(near.size)
-            form = forms.table[i : i + 1]
-            _loops.squared_distances(
-                forms.lifted[i], forms.lifted, form, near, forms.n_bases, exact
-            )
+            exact, own, form = np.empty(near.size), forms.lifted[i], forms.table[i : i + 1]
+            _loops.squared_distances(own, forms.lifted, form, near, forms.n_bases, exact)
             squared[i] = np.partition(exact, k - 1)[k - 1]
 
-    size = max(1, min(_QUERIES, _PAIRS // n))
     with one_blas_thread(), threads(n_threads) as pool:
-        pool.map(task, [np.arange(n)[i : i + size] for i in range(0, n, size)])
+        pool.map(task, units_of_work(np.arange(n), n))
     return np.asarray(np.sqrt(squared) * forms.size)

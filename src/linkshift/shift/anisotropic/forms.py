@@ -63,45 +63,21 @@ class Forms:
     x' = scale (x - centre) F, with F F' the mean of the metrics, each divided by its mean
     eigenvalue: on the average a form is then the identity, whatever the units of the columns, and
     a bound by the largest eigenvalue is a good one.
-
-    Attributes
-    ----------
-    centre, scale, frame : ndarray of shape (d,), float, ndarray of shape (d, d)
-        The working coordinates; ``frame`` is F.
-    points : ndarray of shape (n, d)
-    lifted : ndarray of shape (n, q)
-        The lifted points: themselves where forms are packed.
-    table : ndarray of shape (n, width + q + 1)
-        N_j as the loops take it, of unit size; N_j x_j, lifted; and x_j' N_j x_j.
-    width : int
-        Numbers in a form: d (d + 1) / 2, or K + 1.
-    bases : ndarray of shape (K + d, d)
-        Directions of the lifted coordinates, the last d those of the ridge; none if packed.
-    norm : ndarray of shape (n,)
-        Bound on the value of N_j for a lifted position of length one.
-    size : ndarray of shape (n,)
-        z_j = (size_j)^2 (x' - x'_j)' N_j (x' - x'_j).
-    log_size : ndarray of shape (n,)
-        Logarithm of its square.
-    log_det : ndarray of shape (n,)
-        Logarithm of the determinant of the metric in input coordinates.
-    speed : ndarray of shape (n,)
-        Bound on the change of sqrt(z_j) in a step of length one.
     """
 
     centre: Array
     scale: float
-    frame: Array
-    points: Array
-    lifted: Array
-    table: Array
-    width: int
-    bases: Array
-    norm: Array
-    size: Array
-    log_size: Array
-    log_det: Array
-    speed: Array
+    frame: Array  # F
+    points: Array  # (n, d)
+    lifted: Array  # (n, q): the lifted points; themselves where forms are packed
+    table: Array  # (n, width + q + 1): N_j of unit size; N_j x_j, lifted; and x_j' N_j x_j
+    width: int  # numbers in a form: d (d + 1) / 2, or K + 1
+    bases: Array  # (K + d, d): of lifted coordinates, the last d for the ridge; none if packed
+    norm: Array  # bound on the value of N_j for a lifted position of length one
+    size: Array  # z_j = (size_j)^2 (x' - x'_j)' N_j (x' - x'_j)
+    log_size: Array  # logarithm of its square
+    log_det: Array  # logarithm of the determinant of the metric in input coordinates
+    speed: Array  # bound on the change of sqrt(z_j) in a step of length one
 
     def to_working(self, X: Array) -> Array:
         """Input coordinates to working coordinates."""

@@ -30,21 +30,8 @@ def merge(
     .. math:: (a - b)^\top H(a) (a - b) \le \text{share}^2 \quad\text{or}\quad
               (a - b)^\top H(b) (a - b) \le \text{share}^2
 
-    An end that no point reaches has no H: only the H of the other counts.
-
-    Parameters
-    ----------
-    density : AnisotropicDensity
-    ascent : Ascent
-        Ends and their log densities.
-    share : float
-        In local bandwidths.
-    n_threads : int
-        Number of threads; the result is the same for any.
-
-    Returns
-    -------
-    Modes
+    with ``share`` in local bandwidths. An end that no point reaches has no H: only the H of the
+    other counts.
     """
     assert ascent.log_density is not None
     order = np.lexsort((*ascent.ends.T[::-1], ascent.log_density))[::-1]
@@ -57,9 +44,8 @@ def merge(
     for i in range(distinct.shape[0]):
         if free[i]:
             rows = np.flatnonzero(free)
-            covered, _ = _covers(
-                density.forms, seen.lifted[i], seen.precision[i], share, seen, rows
-            )
+            mode = seen.lifted[i], seen.precision[i], share
+            covered, _ = _covers(density.forms, *mode, seen, rows)
             free[rows[covered]] = False
             free[i] = False
             chosen.append(i)

@@ -19,24 +19,12 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class ComposedMetrics:
-    """Metrics composed of directions; see :func:`composed_metrics`.
+    """Metrics composed of directions; see :func:`composed_metrics`."""
 
-    Attributes
-    ----------
-    bases : ndarray of shape (K, d)
-        In the coordinates of the shift, of length one (or zero).
-    weights : ndarray of shape (n, K)
-        Of the unit metrics.
-    ridge : float
-        Weight of the identity in all unit metrics.
-    log_mean : ndarray of shape (n,)
-        Logarithm of the mean eigenvalue of each, ridge included.
-    """
-
-    bases: Array
-    weights: Array
-    ridge: float
-    log_mean: Array
+    bases: Array  # (K, d), in the coordinates of the shift, of length one (or zero)
+    weights: Array  # (n, K), of the unit metrics
+    ridge: float  # weight of the identity in all unit metrics
+    log_mean: Array  # logarithm of the mean eigenvalue of each, ridge included
 
     def units(self) -> Iterator[tuple[slice, Array]]:
         """Metrics with their ridge, of mean eigenvalue one, some rows at a time."""
@@ -60,18 +48,10 @@ class ComposedMetrics:
 
 @dataclass(frozen=True)
 class Span:
-    """The columns in which the shift is made, where they are fewer than those of the points.
+    """The columns in which the shift is made, where they are fewer than those of the points."""
 
-    Attributes
-    ----------
-    axes : ndarray of shape (d, r)
-        Orthonormal columns that span the directions.
-    origin : ndarray of shape (d,)
-        Mean of the points: zero in the coordinates of the span.
-    """
-
-    axes: Array
-    origin: Array
+    axes: Array  # (d, r), orthonormal columns that span the directions
+    origin: Array  # mean of the points: zero in the coordinates of the span
 
     def into(self, X: Array) -> Array:
         """Coordinates in the span; row by row, so that equal rows stay equal in any batch."""

@@ -24,14 +24,6 @@ from linkshift.shift.constrained.ascent import (
     LinkKernel,
     LinkKernelName,
     constrained_ascend,
-    first_effect,
 )
 
-__all__ = [
-    "ConstrainedAscent",
-    "History",
-    "LinkKernel",
-    "LinkKernelName",
-    "constrained_ascend",
-    "first_effect",
-]
+__all__ = ["ConstrainedAscent", "History", "LinkKernel", "LinkKernelName", "constrained_ascend"]

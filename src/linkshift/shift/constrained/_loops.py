@@ -251,10 +251,7 @@ def _tile_weights(w, v, sides, n_sides, links, near, wanted, weight):  # type: i
         lanes = mask[w, own]
         if not (mask[v, other] & wanted_rows and lanes & wanted_lanes):
             continue
-        there, end = (
-            start[other] + rank[v, other],
-            start[other] + rank[v + 1, other],
-        )
+        there, end = start[other] + rank[v, other], start[other] + rank[v + 1, other]
         here, stop = start[own] + rank[w, own], start[own] + rank[w + 1, own]
         confidence = links.confidence[p]
         power = links.multiplicity[p]

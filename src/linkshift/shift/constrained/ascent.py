@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
 from linkshift.shift.constrained import _loops as loops
 from linkshift.shift.neighbours import block_order, boxes
 
-__all__ = [
-    "ConstrainedAscent",
-    "LinkKernel",
-    "LinkKernelName",
-    "constrained_ascend",
-    "first_effect",
-]
-
+# Centres and the centre of each row: before each iteration and after the last.
 History = list[tuple[Array, Array]]
 LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
@@ -38,12 +30,8 @@ _SHARES = 16
 class LinkKernel:
     """The kernel of constrained mean shift, in the paper's form.
 
-    Parameters
-    ----------
-    name : {"truncated_gaussian", "gaussian", "flat"}
-        exp(-u) where that exceeds ``truncation``; exp(-u); 1 for u < 1.
-    truncation : float, default=0.2
-        The c of the truncated Gaussian.
+    "truncated_gaussian" is exp(-u) where that exceeds ``truncation`` (the paper's c), "gaussian"
+    exp(-u), "flat" 1 for u < 1.
     """
 
     name: LinkKernelName = "truncated_gaussian"
@@ -72,27 +60,13 @@ class LinkKernel:
 
 @dataclass(frozen=True)
 class ConstrainedAscent:
-    """Where trajectories ended.
+    """Where trajectories ended."""
 
-    Attributes
-    ----------
-    centres : ndarray of shape (n_centres, d)
-        Distinct end positions.
-    group : ndarray of shape (n,)
-        The centre of each row.
-    bandwidth : float
-        Bandwidth of the last iteration.
-    n_iter : int
-        Iterations made.
-    history : list of (centres, group)
-        State before each iteration and after the last, on request.
-    """
-
-    centres: Array
-    group: Array
-    bandwidth: float
+    centres: Array  # (n_centres, d): distinct end positions
+    group: Array  # the centre of each row
+    bandwidth: float  # of the last iteration
     n_iter: int
-    history: History = field(default_factory=list)
+    history: History = field(default_factory=list)  # on request
 
 
 class _Reach(NamedTuple):
@@ -143,47 +117,32 @@ def constrained_ascend(
     until_settled: bool = True,
     past: History | None = None,
     n_threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> ConstrainedAscent:
-    """Run constrained mean shift over a schedule of bandwidths.
+    """Run constrained mean shift over a schedule: one bandwidth for each iteration.
+
+    A centre that loses all weight stays where it is.
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Points.
     cannot : ndarray of shape (m, 2)
         Cannot-links, closed under must-links.
-    bandwidths : sequence of float
-        One for each iteration.
-    kernel : LinkKernel
-        Kernel.
-    scale : float
-        The constraint scale lambda of eq. 4.4.
-    floor : float
-        The epsilon of eq. 4.4, in the units of X.
+    scale, floor : float
+        The lambda and the epsilon of eq. 4.4, the latter in the units of X.
     confidence : ndarray of shape (m,), optional
         Confidence c of each link: its factor becomes 1 - c k k.
     blurring : bool
         Whether samples move along with their centres.
     merge_tol : float
         Distance, in bandwidths, at which trajectories have met.
-    keep_history : bool
-        Whether to keep the state of every iteration.
     until_settled : bool
         Whether to stop when every two centres are held apart by a link of confidence one, or
         only one is left: no later bandwidth can change who moves with whom then, though centres
         would still drift.
     past : list of (centres, group), optional
         The first states of an earlier run on the same X, to go on from the last of them.
-    n_threads : int
-        Number of threads; the result is the same for any.
     progress : callable, optional
         Called with (iterations made, iterations) after each iteration.
-
-    Returns
-    -------
-    ConstrainedAscent
-        A centre that loses all weight stays where it is.
     """
     n = X.shape[0]
     order = block_order(X)
@@ -229,38 +188,6 @@ def constrained_ascend(
         progress(len(bandwidths), len(bandwidths))
     last = float(bandwidths[max(n_iter - 1, 0)])
     return ConstrainedAscent(centres, group[rank], last, n_iter, history)
-
-
-def first_effect(
-    X: Array,
-    pairs: Array,
-    history: History,
-    bandwidths: Sequence[float] | Array,
-    kernel: LinkKernel,
-    *,
-    scale: float = 0.5,
-    floor: float = 1e-3,
-    blurring: bool = False,
-) -> int:
-    """First iteration of a run that one of these cannot-links could have changed.
-
-    A link changes a step when a centre near its one end reaches a sample of a centre near its
-    other end. Until then a run with the link and a run without it are the same, and the history
-    of the one serves the other. Returns the number of states in the history when no iteration
-    was changed.
-    """
-    for iteration, (h, (centres, group)) in enumerate(zip(bandwidths, history, strict=False)):
-        samples = centres[group] if blurring else X
-        reach = kernel.limit * h**2
-        for x, y in group[pairs].tolist():
-            length = float(np.linalg.norm(centres[x] - centres[y]))
-            limit = kernel.limit * max(floor, min(h, scale * length)) ** 2
-            near = [((centres - centres[end]) ** 2).sum(axis=1) < limit for end in (x, y)]
-            for one, other in (near, near[::-1]):
-                apart = cdist(centres[one], samples[other[group]], "sqeuclidean")
-                if (apart < reach).any():
-                    return iteration
-    return len(history)
 
 
 @dataclass(frozen=True)

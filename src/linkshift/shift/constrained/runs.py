@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 
 from linkshift._core.arrays import Array, Progress
 from linkshift.links import ClosedLinks, Closure
@@ -16,7 +17,6 @@ from linkshift.shift.constrained.ascent import (
     History,
     LinkKernel,
     constrained_ascend,
-    first_effect,
 )
 from linkshift.shift.constrained.bending import centres_apart, changed_pairs, closed_pairs
 
@@ -32,29 +32,14 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ConstrainedShift:
-    """Points, and how links act on them.
-
-    Attributes
-    ----------
-    points : ndarray of shape (n, d)
-    kernel : LinkKernel
-    scale : float
-        The lambda of eq. 4.4.
-    blurring : bool
-        Whether samples move along with their centres.
-    until_settled : bool
-        Whether to stop as soon as nothing can change any more.
-    max_pairs : int
-        Most cannot-linked pairs of rows that bend the shift.
-    n_threads : int
-    """
+    """Points, and how links act on them."""
 
     points: Array
     kernel: LinkKernel
-    scale: float
-    blurring: bool
-    until_settled: bool
-    max_pairs: int
+    scale: float  # the lambda of eq. 4.4
+    blurring: bool  # whether samples move along with their centres
+    until_settled: bool  # whether to stop as soon as nothing can change any more
+    max_pairs: int  # most cannot-linked pairs of rows that bend the shift
     n_threads: int
 
     @property
@@ -78,9 +63,7 @@ class ConstrainedShift:
         past = None
         if before is not None:
             changed = changed_pairs(before.bending, (cannot, confidence))
-            kept = first_effect(
-                self.points, changed, before.history, bandwidths, self.kernel, **self.options
-            )
+            kept = self._first_effect(changed, before.history, bandwidths)
             past = before.history[: min(kept, len(bandwidths)) + 1]
         ascent = constrained_ascend(
             self.points,
@@ -96,6 +79,28 @@ class ConstrainedShift:
             **self.options,
         )
         return Run(ascent.history, (cannot, confidence)), ascent
+
+    def _first_effect(self, pairs: Array, history: History, bandwidths: Array) -> int:
+        """First iteration of a run that one of these cannot-links could have changed.
+
+        A link changes a step when a centre near its one end reaches a sample of a centre near its
+        other end. Until then a run with the link and a run without it are the same, and the history
+        of the one serves the other. Returns the number of states in the history when no iteration
+        was changed.
+        """
+        floor = self.options["floor"]
+        for iteration, (h, (centres, group)) in enumerate(zip(bandwidths, history, strict=False)):
+            samples = centres[group] if self.blurring else self.points
+            reach = self.kernel.limit * h**2
+            for x, y in group[pairs].tolist():
+                length = float(np.linalg.norm(centres[x] - centres[y]))
+                limit = self.kernel.limit * max(floor, min(h, self.scale * length)) ** 2
+                near = [((centres - centres[end]) ** 2).sum(axis=1) < limit for end in (x, y)]
+                for one, other in (near, near[::-1]):
+                    apart = cdist(centres[one], samples[other[group]], "sqeuclidean")
+                    if (apart < reach).any():
+                        return iteration
+        return len(history)
 
     def _bending_links(self, closed: ClosedLinks, *, complain: bool) -> tuple[Array, Array]:
         """Cannot-linked pairs of rows that bend the shift, and their confidence."""
