@@ -173,8 +173,7 @@ def check_matrix(name: str, metric: Metric, matrix: Array) -> None:
     largest = float(np.abs(matrix).max())
     if float(np.abs(matrix - matrix.T).max()) > _ASYMMETRY * largest:
         refuse(
-            name,
-            "the matrix of its values is not symmetric; take (A + A.T) / 2 if it should be.",
+            name, "the matrix of its values is not symmetric; take (A + A.T) / 2 if it should be."
         )
     if metric == "precomputed" and float(np.abs(np.diag(matrix)).max()) > _ASYMMETRY * largest:
         refuse(

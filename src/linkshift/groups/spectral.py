@@ -37,10 +37,7 @@ _LEAST_EIGENVALUE = 1e-6  # of the largest; kernels are kept in single precision
 
 
 def spectral_clusters(
-    factor: ArrayLike,
-    n_clusters: int,
-    *,
-    random_state: int | np.random.RandomState | None = None,
+    factor: ArrayLike, n_clusters: int, *, random_state: int | np.random.RandomState | None = None
 ) -> tuple[NDArray[np.int64], Array]:
     """Cluster the samples of a similarity H H^T.
 

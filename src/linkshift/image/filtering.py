@@ -203,8 +203,7 @@ def mean_shift_modes(
     pixels = options.read(image)
     h, w = pixels.size
     found = ImageModes(
-        np.empty((h, w, 2), dtype=np.float32),
-        np.empty((h, w, pixels.n_colours), dtype=np.float32),
+        np.empty((h, w, 2), dtype=np.float32), np.empty((h, w, pixels.n_colours), dtype=np.float32)
     )
 
     def keep(begin: int, values: Array, places: Array) -> None:

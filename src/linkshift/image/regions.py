@@ -13,12 +13,7 @@ from numpy.typing import NDArray
 
 from linkshift._core.arrays import Array
 from linkshift.image._pixels import check_count, needs_skimage
-from linkshift.image._region_loops import (
-    add_up,
-    border_pairs,
-    join_modes,
-    join_most_similar,
-)
+from linkshift.image._region_loops import add_up, border_pairs, join_modes, join_most_similar
 from linkshift.image.filtering import ImageModes
 
 __all__ = [

@@ -17,12 +17,7 @@ from linkshift._core.messages import Refusal
 from linkshift.image._pixels import Pixels, check_count
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
 from linkshift.image.filtering import ImageModes, mean_shift_modes
-from linkshift.image.kmeans import (
-    KMEANS_FEATURES,
-    Seed,
-    fit_kmeans,
-    kmeans_elbow,
-)
+from linkshift.image.kmeans import KMEANS_FEATURES, Seed, fit_kmeans, kmeans_elbow
 from linkshift.image.regions import (
     RegionGraph,
     Regions,

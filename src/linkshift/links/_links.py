@@ -127,12 +127,7 @@ class Links(PairSet):
 
     @classmethod
     def sample(
-        cls,
-        y: Any,
-        n_links: int,
-        *,
-        random_state: RandomState = None,
-        error_rate: float = 0.0,
+        cls, y: Any, n_links: int, *, random_state: RandomState = None, error_rate: float = 0.0
     ) -> Self:
         """Draw random links from known labels, as an experiment does.
 

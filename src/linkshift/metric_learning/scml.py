@@ -316,11 +316,7 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
                     )
 
     def _prepare(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None,
-        links: Links | None,
-        random: np.random.RandomState,
+        self, X: ArrayLike, y: ArrayLike | None, links: Links | None, random: np.random.RandomState
     ) -> tuple[Array, Triplets, Array]:
         """Check the input; data about their mean, triplets and bases."""
         if y is not None:

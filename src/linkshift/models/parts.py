@@ -375,11 +375,7 @@ def _bank(values: Values, sizes: Sizes) -> KernelBank:
     return bank
 
 
-_REFINED = {
-    "estimator_": "any",
-    "labels_before_": "i n -1..",
-    "labels_": "i n -1..n",
-}
+_REFINED = {"estimator_": "any", "labels_before_": "i n -1..", "labels_": "i n -1..n"}
 
 
 def _refined(_: Any, values: Values, __: Sizes) -> Built:
