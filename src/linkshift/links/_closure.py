@@ -20,10 +20,9 @@ BLOCK = 1 << 16
 class Closure:
     """The transitive closure of a set of links, kept small.
 
-    Must-links are an equivalence: if a ~ b and b ~ c then a ~ c. A cannot-link
-    between two samples separates everything that is must-linked to either:
-    if a ~ a', b ~ b' and a cannot meet b, then a' cannot meet b' [1]_.
-    Samples are therefore numbered by component, and cannot-links are kept
+    Must-links are an equivalence: if a ~ b and b ~ c then a ~ c. A cannot-link between two samples
+    separates everything that is must-linked to either: if a ~ a', b ~ b' and a cannot meet b, then
+    a' cannot meet b' [1]_. Samples are therefore numbered by component, and cannot-links are kept
     between components. Memory is linear in samples and links.
 
     Attributes

@@ -23,9 +23,8 @@ from linkshift.links._value import PairSet
 class Links(PairSet):
     """Pairs of samples that belong together (must) or apart (cannot).
 
-    A frozen value: every method gives a new object. Two `Links` are equal when
-    they hold the same pairs with the same confidences, in any order;
-    `n_samples` is not compared.
+    A frozen value: every method gives a new object. Two `Links` are equal when they hold the same
+    pairs with the same confidences, in any order; `n_samples` is not compared.
 
     Parameters
     ----------
@@ -40,9 +39,8 @@ class Links(PairSet):
     n_samples : int, default=None
         Number of rows of the data. If given, rows beyond it raise.
     duplicates : {"raise", "drop"}, default="raise"
-        A pair given twice within one kind raises, or is kept once with its
-        higher confidence. The same pair as must and as cannot is no error
-        here: `conflicts` reports it.
+        A pair given twice within one kind raises, or is kept once with its higher confidence. The
+        same pair as must and as cannot is no error here: `conflicts` reports it.
 
     Attributes
     ----------
@@ -102,10 +100,9 @@ class Links(PairSet):
     def from_labels(cls, y: Any, *, complete: bool = False) -> Self:
         """Say with links what partial labels say.
 
-        The samples of a class are must-linked in a chain, and each two classes
-        are held apart by one cannot-link between their first samples. The
-        closure of these links is complete, although their number is only
-        n + c (c - 1) / 2 for n labelled samples in c classes.
+        The samples of a class are must-linked in a chain, and each two classes are held apart by
+        one cannot-link between their first samples. The closure of these links is complete,
+        although their number is only n + c (c - 1) / 2 for n labelled samples in c classes.
 
         Parameters
         ----------
@@ -144,8 +141,7 @@ class Links(PairSet):
         random_state : int, Generator, RandomState or None, default=None
             The source of chance.
         error_rate : float, default=0.0
-            This share of the links, chosen at random among all of them, gets
-            the wrong kind.
+            This share of the links, chosen at random among all of them, gets the wrong kind.
 
         References
         ----------
@@ -222,10 +218,9 @@ class Links(PairSet):
             Rows to keep, each once, or a boolean mask. Rows are renumbered to
             their positions in `indices`.
         closed : bool, default=False
-            False keeps the pairs with both ends inside. A chain that runs
-            through a row outside is then broken. True keeps what the closure
-            implies as well: a link stands in for each broken chain, one cannot-link
-            for each separated pair of components, as sure as the
+            False keeps the pairs with both ends inside. A chain that runs through a row outside is
+            then broken. True keeps what the closure implies as well: a link stands in for each
+            broken chain, one cannot-link for each separated pair of components, as sure as the
             weakest link it stands for. Needs links without conflicts.
 
         Examples

@@ -24,11 +24,10 @@ class Reduced(NamedTuple):
 def reduce_graph(graph: LinkGraph, weight: FloatArray) -> Reduced:
     """Drop dead ends, shorten chains, bundle parallel links.
 
-    A node that no cannot-link names is of no interest by itself. With one
-    must-link it is a dead end, which nobody needs to cut. With two it is a step
-    on a chain: the cheaper of the two is the one to cut. Links that have become
-    parallel are cut together or not at all. A chain through thousands of
-    samples, as labels make it, shrinks to the samples in conflict.
+    A node that no cannot-link names is of no interest by itself. With one must-link it is a dead
+    end, which nobody needs to cut. With two it is a step on a chain: the cheaper of the two is the
+    one to cut. Links that have become parallel are cut together or not at all. A chain through
+    thousands of samples, as labels make it, shrinks to the samples in conflict.
     """
     around: list[dict[int, Bundle]] = [{} for _ in range(graph.n)]
     for e, (a, b) in enumerate(graph.must.tolist()):

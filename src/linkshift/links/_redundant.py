@@ -60,16 +60,13 @@ def _shown(pair: Pair) -> str:
 class Redundant(Sequence[ImpliedLink]):
     """Every link that others imply: all of them can go, and nothing is lost.
 
-    A link of confidence c is redundant when other links, each of confidence c
-    or more, imply it: a must-link when a chain of must-links joins its ends, a
-    cannot-link when such chains lead from its ends to those of another
-    cannot-link. Of links that imply each other the surest stays, among equals
-    the first. A cannot-link inside a chain is no repetition but a conflict, and
-    stays.
+    A link of confidence c is redundant when other links, each of confidence c or more, imply it: a
+    must-link when a chain of must-links joins its ends, a cannot-link when such chains lead from
+    its ends to those of another cannot-link. Of links that imply each other the surest stays, among
+    equals the first. A cannot-link inside a chain is no repetition but a conflict, and stays.
 
-    What stays implies the same as all links did, with every confidence from
-    which links may be counted; and of what stays, no link is implied by others
-    that are as sure.
+    What stays implies the same as all links did, with every confidence from which links may be
+    counted; and of what stays, no link is implied by others that are as sure.
 
     A sequence of `ImpliedLink`, must-links first, in the order of the links.
 
