@@ -10,19 +10,6 @@ from scipy.sparse import issparse
 
 from linkshift._core.arrays import Array
 
-__all__ = [
-    "MATRICES",
-    "Array",
-    "Metric",
-    "Views",
-    "check_matrix",
-    "check_values",
-    "per_view",
-    "refuse",
-    "tables",
-    "tables_like",
-]
-
 MetricName = Literal["euclidean", "cosine", "chi2", "precomputed", "kernel"]
 Metric = MetricName | Callable[[Any, Any], Any]
 Views = Any  # a table, or a list or dict of tables: see kernel_bank
