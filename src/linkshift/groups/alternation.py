@@ -40,6 +40,7 @@ from linkshift.groups.assignment import assign
 from linkshift.groups.boosting import held_out_scores, log_loss
 from linkshift.groups.spectral import kernel_factor, spectral_clusters
 from linkshift.groups.views import KernelBank
+from linkshift.links import ClosedLinks, Links
 
 Seed = int | np.random.RandomState | None
 
@@ -117,20 +118,19 @@ def alternate(
     labels: ArrayLike,
     n_clusters: int,
     *,
+    size_bounds: tuple[int, int] | None = None,
+    links: Links | ClosedLinks | None = None,
     base: int = 5,
     step: int = 2,
     max_iter: int = 20,
-    n_folds: int = 10,
-    n_candidates: int = 10,
-    n_threads: int = 1,
     random_state: Seed = None,
-    **constraints: Any,
+    **boosting: Any,
 ) -> Alternation:
     """Learn classifiers and assign labels in turn, beginning with the given labels.
 
     Iteration t = 0, 1, ... has base + t step weak learners: later ones trust the labels more. Ends
     after ``max_iter`` iterations, or when two in a row have changed no label. Links of confidence 1
-    hold in every iteration; others have a price. The other parameters are those of
+    hold in every iteration; others have a price. ``boosting`` are the other parameters of
     :func:`linkshift.groups.boosting.held_out_scores`.
 
     Examples
@@ -153,17 +153,11 @@ def alternate(
     losses: list[float] = []
     changed: list[float] = []
     for t in range(max_iter):
+        n_rounds = base + t * step
         scores = held_out_scores(
-            bank,
-            partitions[-1],
-            n_clusters,
-            n_rounds=base + t * step,
-            n_folds=n_folds,
-            n_candidates=n_candidates,
-            random_state=random,
-            n_threads=n_threads,
+            bank, partitions[-1], n_clusters, n_rounds=n_rounds, random_state=random, **boosting
         )
-        found = assign(-scores, gap=_NEAR, **constraints).labels
+        found = assign(-scores, size_bounds=size_bounds, links=links, gap=_NEAR).labels
         losses.append(float(log_loss(scores, found).sum()))
         changed.append(float((found != partitions[-1]).mean()))
         partitions.append(found)

@@ -90,8 +90,7 @@ class Links(PairSet):
                 raise ValueError(
                     "n_samples cannot be checked for links keyed by id; pass ids instead"
                 )
-            for kind in KINDS:
-                _parse.check_range(getattr(parsed, kind), kind, n_samples)
+            _parse.check_range(parsed, n_samples)
         self._fill(parsed, n_samples)
 
     # Ways in ---------------------------------------------------------------------------------
@@ -119,8 +118,8 @@ class Links(PairSet):
         >>> links.must.tolist(), links.cannot.tolist()
         ([[0, 3], [3, 4]], [[0, 1]])
         """
-        pairs, n_samples = links_of_labels(y, complete=complete)
-        return cls(pairs.must, pairs.cannot, n_samples=n_samples)
+        must, cannot, n_samples = links_of_labels(y, complete=complete)
+        return cls(must, cannot, n_samples=n_samples)
 
     @classmethod
     def sample(
@@ -154,8 +153,8 @@ class Links(PairSet):
         >>> links
         Links(2 must, 4 cannot, 5 samples)
         """
-        pairs, n_samples = sample_of_labels(y, n_links, random_state, error_rate)
-        return cls(pairs.must, pairs.cannot, n_samples=n_samples)
+        must, cannot, n_samples = sample_of_labels(y, n_links, random_state, error_rate)
+        return cls(must, cannot, n_samples=n_samples)
 
     @classmethod
     def coerce(cls, value: Any) -> Links:
@@ -236,7 +235,8 @@ class Links(PairSet):
         rows = row_selection(indices, self._n_samples, self._rows_needed())
         must, cannot = (_combine.weighted(pairs, kind) for kind in KINDS)
         if closed:
-            self._refuse_conflicts()
+            if conflicts := self.conflicts():
+                raise conflict_error(conflicts)
             must, cannot = renumber_closed(must, cannot, rows)
         else:
             must, cannot = renumber(*must, rows), renumber(*cannot, rows)
@@ -383,11 +383,6 @@ class Links(PairSet):
         array([3])
         """
         return summarise(self._pairs)
-
-    def _refuse_conflicts(self) -> None:
-        conflicts = self.conflicts()
-        if conflicts:
-            raise conflict_error(conflicts)
 
     # Files -----------------------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linkshift._core.disjoint import DisjointSets
 from linkshift.links._combine import named
 from linkshift.links._conflicts import shown_chain
-from linkshift.links._graph import compact
+from linkshift.links._graph import Found, compact
 from linkshift.links._parse import FloatArray, IntArray, Kind
 from linkshift.links._removal import Pair
 
@@ -57,7 +57,7 @@ def _shown(pair: Pair) -> str:
     return ", ".join(repr(end) for end in pair)
 
 
-class Redundant(Sequence[ImpliedLink]):
+class Redundant(Found[ImpliedLink]):
     """Every link that others imply: all of them can go, and nothing is lost.
 
     A link of confidence c is redundant when other links, each of confidence c or more, imply it: a
@@ -100,21 +100,8 @@ class Redundant(Sequence[ImpliedLink]):
     def __len__(self) -> int:
         return len(self.must) + len(self.cannot)
 
-    @overload
-    def __getitem__(self, index: int) -> ImpliedLink: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[ImpliedLink, ...]: ...
-    def __getitem__(self, index: int | slice) -> ImpliedLink | tuple[ImpliedLink, ...]:
-        wanted = range(len(self))[index]
-        if isinstance(wanted, range):
-            return tuple(self.explain(i) for i in wanted)
-        return self.explain(wanted)
-
-    def __iter__(self) -> Iterator[ImpliedLink]:
-        return (self.explain(index) for index in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"<Redundant: {len(self)}>"
+    def _items(self, wanted: Sequence[int]) -> tuple[ImpliedLink, ...]:
+        return tuple(self.explain(index) for index in wanted)
 
     def explain(self, index: int, longest: int | None = None) -> ImpliedLink:
         """Give a redundant link with what implies it.
