@@ -75,6 +75,13 @@ def _remember(known, slot, point, mean):  # type: ignore[no-untyped-def]
 
 
 @jit_inline
+def _keep(point, place, value):  # type: ignore[no-untyped-def]
+    """Write down where a pixel has ended."""
+    place[0], place[1] = point[0], point[1]
+    value[0], value[1], value[2] = point[2], point[3], point[4]
+
+
+@jit_inline
 def _start(grid, i, j):  # type: ignore[no-untyped-def]
     """Colour of a pixel."""
     flat, plane1, plane2, _, _, pitch = grid
@@ -230,11 +237,7 @@ def climb_rows(  # type: ignore[no-untyped-def]
                     break
                 if step & (step + 1) == 0:
                     landmark = point
-            places[i, j, 0] = point[0]
-            places[i, j, 1] = point[1]
-            values[i, j, 0] = point[2]
-            values[i, j, 1] = point[3]
-            values[i, j, 2] = point[4]
+            _keep(point, places[i, j], values[i, j])
     return moving
 
 
@@ -329,8 +332,4 @@ def opencv_rows(  # type: ignore[no-untyped-def]
                 point = mean
                 if (dx == 0 and dy == 0) or moved <= tol:
                     break
-            places[i, j, 0] = point[0]
-            places[i, j, 1] = point[1]
-            values[i, j, 0] = point[2]
-            values[i, j, 1] = point[3]
-            values[i, j, 2] = point[4]
+            _keep(point, places[i, j], values[i, j])
