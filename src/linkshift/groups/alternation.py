@@ -61,8 +61,7 @@ class Alternation:
     @property
     def labels(self) -> NDArray[np.int64]:
         """Labels after the last iteration."""
-        last: NDArray[np.int64] = self.partitions[-1]
-        return last
+        return self.partitions[-1]
 
     def last(self, count: int) -> NDArray[np.int64]:
         """Labels after each of the last iterations, up to ``count``, one row for each.
@@ -70,8 +69,7 @@ class Alternation:
         An alternation that came to rest early stands for as many equal rows.
         """
         made = self.partitions[1:][-count:]
-        rows: NDArray[np.int64] = np.concatenate([made, np.repeat(made[-1:], count - len(made), 0)])
-        return rows
+        return np.concatenate([made, np.repeat(made[-1:], count - len(made), 0)])
 
     @property
     def n_iter(self) -> int:

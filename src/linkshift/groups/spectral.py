@@ -70,8 +70,7 @@ def _left_singular(matrix: Array, k: int) -> Array:
     """Left singular vectors of the k largest singular values (or of all, if there are fewer)."""
     n, width = matrix.shape
     if n <= width:
-        vectors: Array = eigh(matrix @ matrix.T, subset_by_index=[max(n - k, 0), n - 1])[1]
-        return vectors
+        return eigh(matrix @ matrix.T, subset_by_index=[max(n - k, 0), n - 1])[1]
     _, right = eigh(matrix.T @ matrix, subset_by_index=[max(width - k, 0), width - 1])
     left = matrix @ right
     length = np.linalg.norm(left, axis=0)
