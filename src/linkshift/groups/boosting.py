@@ -152,13 +152,12 @@ def held_out_scores(
     y = _check(bank, labels, n_clusters, **counts)
     random = check_random_state(random_state)
     n = y.size
-    folds = min(n_folds, n)
-    fold = random.permutation(n) % folds
+    fold = random.permutation(n) % min(n_folds, n)
     seed = int(random.randint(np.iinfo(np.int32).max))
     out = np.empty((n, n_clusters))
 
     def one(c: int) -> None:
-        scores = _Task(bank, y == c, fold, folds).learn(n_rounds, n_candidates, seed)[0]
+        scores = _learn(bank, y == c, fold, n_rounds, n_candidates, seed)[1]
         out[:, c] = scores[np.arange(n), fold]
 
     with threads(n_threads) as pool:  # each cluster writes to places of its own
@@ -207,9 +206,8 @@ def fit_classifiers(
     start = np.zeros(n_clusters)
 
     def one(c: int) -> None:
-        task = _Task(bank, y == c, everyone, 1)
-        _, dyads, choice, cut = task.learn(n_rounds, n_candidates, seed)
-        start[c] = task.start[0]
+        first, _, dyads, choice, cut = _learn(bank, y == c, everyone, n_rounds, n_candidates, seed)
+        start[c] = first[0]
         view, dyad = choice[:, 0, 0], choice[:, 0, 1]
         cuts = np.flatnonzero(view >= 0)
         whole[0, c] = view
@@ -235,40 +233,36 @@ def log_loss(scores: ArrayLike, labels: ArrayLike) -> Array:
     return np.asarray(np.logaddexp(0.0, np.where(member, -f, f)).sum(axis=0))
 
 
-class _Task:
-    """One cluster against the rest, in all folds."""
+def _learn(
+    bank: KernelBank, member: Array, fold: Array, n_rounds: int, n_candidates: int, seed: int
+) -> tuple[Array, Array, Array, Array, Array]:
+    """One cluster against the rest, in all folds.
 
-    def __init__(self, bank: KernelBank, member: Array, fold: Array, n_folds: int) -> None:
-        self.bank, self.member, self.fold = bank, member, fold
-        learning = fold[:, None] != np.arange(n_folds)
-        inside = (learning & member[:, None]).sum(axis=0)
-        outside = learning.sum(axis=0) - inside
-        self.learns = (inside > 0) & (outside > 0)
-        self.start = np.where(self.learns, 0.0, np.log((inside + 0.5) / (outside + 0.5)))
-
-    def learn(
-        self, n_rounds: int, n_candidates: int, seed: int
-    ) -> tuple[Array, Array, Array, Array]:
-        """Scores (n, folds), dyads (rounds, candidates, 2), and what ``boost`` chose of them."""
-        n, n_folds = self.member.size, self.start.size
-        scores = np.tile(self.start, (n, 1))
-        choice = np.full((n_rounds, n_folds, 2), -1, dtype=np.int64)
-        cut = np.zeros((n_rounds, n_folds, 4))
-        dyads = np.full((n_rounds, n_candidates, 2), -1, dtype=np.int64)
-        if not self.learns.any():
-            return scores, dyads, choice, cut
-        dyads = draw_dyads(self.member, n_rounds, n_candidates, seed)
-        member = self.member.astype(np.float64)
-        step, given = n_rounds, (member, self.fold, self.learns)
-        if self.bank.values is None:
-            each = 4 * self.bank.n_views * self.bank.n_samples * 2 * n_candidates
-            step = max(1, _BLOCK_BYTES // each)
-        for first in range(0, n_rounds, step):
-            part = slice(first, first + step)
-            columns = self.bank.columns(dyads[part])
-            ends = columns.positions(dyads[part])
-            boost(columns.values, ends, dyads[part], *given, scores, choice[part], cut[part])
-        return scores, dyads, choice, cut
+    Gives constants to start from, scores (n, folds), dyads (rounds, candidates, 2), and what
+    ``boost`` chose of them.
+    """
+    n_folds = max(int(fold.max()) + 1, 1)
+    learning = fold[:, None] != np.arange(n_folds)
+    inside = (learning & member[:, None]).sum(axis=0)
+    outside = learning.sum(axis=0) - inside
+    learns = (inside > 0) & (outside > 0)
+    start = np.where(learns, 0.0, np.log((inside + 0.5) / (outside + 0.5)))
+    scores = np.tile(start, (member.size, 1))
+    choice = np.full((n_rounds, n_folds, 2), -1, dtype=np.int64)
+    cut = np.zeros((n_rounds, n_folds, 4))
+    dyads = np.full((n_rounds, n_candidates, 2), -1, dtype=np.int64)
+    if not learns.any():
+        return start, scores, dyads, choice, cut
+    dyads = draw_dyads(member, n_rounds, n_candidates, seed)
+    step, given = n_rounds, (member.astype(np.float64), fold, learns)
+    if bank.values is None:
+        step = max(1, _BLOCK_BYTES // (4 * bank.n_views * bank.n_samples * 2 * n_candidates))
+    for first in range(0, n_rounds, step):
+        part = slice(first, first + step)
+        columns = bank.columns(dyads[part])
+        ends = columns.positions(dyads[part])
+        boost(columns.values, ends, dyads[part], *given, scores, choice[part], cut[part])
+    return start, scores, dyads, choice, cut
 
 
 def draw_dyads(member: Array, n_rounds: int, n_candidates: int, seed: int) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from linkshift.links._graph import LinkGraph, compact
@@ -13,12 +11,8 @@ from linkshift.links._parse import FloatArray, IntArray
 Bundle = tuple[float, tuple[int, ...]]
 
 
-class Reduced(NamedTuple):
-    """A graph of bundles; `members[i]` are the must-links that must-link `i` stands for."""
-
-    graph: LinkGraph
-    weight: FloatArray
-    members: list[tuple[int, ...]]
+# A graph of bundles, their weights, and the must-links that each of its must-links stands for.
+Reduced = tuple[LinkGraph, FloatArray, list[tuple[int, ...]]]
 
 
 def reduce_graph(graph: LinkGraph, weight: FloatArray) -> Reduced:
@@ -64,4 +58,4 @@ def _collected(around: list[dict[int, Bundle]], cannot: IntArray) -> Reduced:
     must = np.array([(a, b) for a, b, _ in kept], dtype=np.int64).reshape(-1, 2)
     graph, _ = compact(must, cannot)
     weight = np.array([bundle[0] for _, _, bundle in kept], dtype=np.float64)
-    return Reduced(graph, weight, [bundle[1] for _, _, bundle in kept])
+    return graph, weight, [bundle[1] for _, _, bundle in kept]

@@ -91,11 +91,11 @@ class Redundant(Found[ImpliedLink]):
         self.links = links
         pairs = links._pairs
         self._graph, self._rows = compact(pairs.must, pairs.cannot)
-        self._found = implied_links(
+        self._must_implied, self._implied_by = implied_links(
             self._graph.must, pairs.must_confidence, self._graph.cannot, pairs.cannot_confidence
         )
-        self.must: IntArray = np.flatnonzero(self._found.must)
-        self.cannot: IntArray = np.flatnonzero(self._found.cannot >= 0)
+        self.must: IntArray = np.flatnonzero(self._must_implied)
+        self.cannot: IntArray = np.flatnonzero(self._implied_by >= 0)
 
     def __len__(self) -> int:
         return len(self.must) + len(self.cannot)
@@ -118,7 +118,7 @@ class Redundant(Found[ImpliedLink]):
             ends = self._graph.must[self.must[index]]
             return ImpliedLink("must", self._names(ends), None, self._chains([ends], longest))
         position = int(self.cannot[index - len(self.must)])
-        ends, other = self._graph.cannot[[position, self._found.cannot[position]]]
+        ends, other = self._graph.cannot[[position, self._implied_by[position]]]
         sure = float(self.links._pairs.cannot_confidence[position])
         if not self._forest.joined(int(ends[0]), int(other[0]), sure):
             other = other[::-1]
@@ -142,26 +142,20 @@ class Redundant(Found[ImpliedLink]):
 
     @cached_property
     def _forest(self) -> _Rooted:
-        kept = ~self._found.must
+        kept = ~self._must_implied
         confidence = self.links._pairs.must_confidence[kept]
         return rooted(self._graph.must[kept], confidence, self._graph.n)
 
 
-class Implied(NamedTuple):
-    """Which links are implied."""
-
-    must: NDArray[np.bool_]
-    cannot: IntArray  # the cannot-link that implies each, or -1
-
-
 def implied_links(
     must: IntArray, must_confidence: FloatArray, cannot: IntArray, cannot_confidence: FloatArray
-) -> Implied:
-    """Go through all links from the surest down, must-links first among equals.
+) -> tuple[NDArray[np.bool_], IntArray]:
+    """Which must-links are implied, and for each cannot-link the one that implies it, or -1.
 
-    A must-link within a component is implied, any other joins two. The
-    cannot-links between components stand in a table for each component, that of
-    the smaller table being moved when two are joined: m links cost O(m log m).
+    Links are visited from the surest down, must-links first among equals. A must-link within a
+    component is implied, any other joins two. The cannot-links between components stand in a table
+    for each component, that of the smaller table being moved when two are joined: m links cost
+    O(m log m).
     """
     n = 1 + max(int(must.max(initial=-1)), int(cannot.max(initial=-1)))
     order = np.argsort(-np.concatenate((must_confidence, cannot_confidence)), kind="stable")
@@ -189,7 +183,7 @@ def implied_links(
     by = np.full(len(order), -1, dtype=np.int64)
     ranks = np.array(repeats, dtype=np.int64)
     by[order] = np.where(ranks >= 0, order[ranks], -1)
-    return Implied(by[: len(must)] >= 0, np.where(by < 0, -1, by - len(must))[len(must) :])
+    return by[: len(must)] >= 0, np.where(by < 0, -1, by - len(must))[len(must) :]
 
 
 def _move(apart: list[dict[int, int]], source: int, target: int) -> None:
