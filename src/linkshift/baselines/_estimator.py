@@ -75,10 +75,7 @@ class _State:
 
 
 class LinkedKMeans(LinkedClusterer):
-    """K-means under links: the best of several runs by the objective.
-
-    New rows go to the nearest centre.
-    """
+    """K-means under links: the best of several runs. New rows go to the nearest centre."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -145,9 +142,8 @@ class LinkedKMeans(LinkedClusterer):
         self, X: Array, origin: Array, closed: ClosedLinks, random: np.random.RandomState
     ) -> Array:
         if isinstance(self.init, str):
-            together = closed.must_component
-            if not _begins_with_links(self.init):
-                together = np.arange(len(X))
+            linked = _begins_with_links(self.init)
+            together = closed.must_component if linked else np.arange(len(X))
             return neighbourhood_centres(X, together, self.n_clusters, random)
         centres = np.asarray(self.init, dtype=np.float64)
         if centres.shape != (self.n_clusters, X.shape[1]):

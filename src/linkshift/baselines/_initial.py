@@ -19,37 +19,15 @@ def neighbourhood_centres(
 
     .. math:: |N| \cdot \min_{c \text{ chosen}} \|\bar{x}_N - c\|.
 
-    When there are fewer components than clusters, k-means++ adds the rest.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Data.
-    component : ndarray of shape (n,)
-        Component of must-links of each row.
-    n_clusters : int
-        Number of centres.
-    random : RandomState
-        The source of chance, for k-means++.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, d)
+    When there are fewer components of two rows or more than clusters, k-means++ adds the rest.
     """
-    means, sizes = _neighbourhoods(X, component)
-    centres = means[_farthest_first(means, sizes, n_clusters)]
-    if len(centres) < n_clusters:
-        centres = _top_up(X, centres, n_clusters, random)
-    return centres
-
-
-def _neighbourhoods(X: Array, component: Array) -> tuple[Array, Array]:
-    """Means and sizes of the components of two rows and more."""
     sizes = np.bincount(component)
     sums = np.zeros((len(sizes), X.shape[1]))
     np.add.at(sums, component, X)
     large = sizes > 1
-    return sums[large] / sizes[large, None], sizes[large]
+    means = sums[large] / sizes[large, None]
+    centres = means[_farthest_first(means, sizes[large], n_clusters)]
+    return centres if len(centres) == n_clusters else _top_up(X, centres, n_clusters, random)
 
 
 def _farthest_first(means: Array, sizes: Array, most: int) -> list[int]:

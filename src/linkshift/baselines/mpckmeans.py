@@ -19,9 +19,6 @@ from linkshift.baselines._loops import (
     tally,
 )
 
-__all__ = ["MPCKMeans"]
-
-
 _LEAST_VARIANCE = 1e-3  # of a cluster, as a share of the data's: keeps metrics finite
 
 
@@ -127,7 +124,9 @@ class MPCKMeans(LinkedKMeans):
     ) -> Run:
         n, d = X.shape
         labels = np.full(n, -1, dtype=np.int64)
-        tallies = _empty_tallies(graph.n_components, len(centres), d)
+        shape = (graph.n_components, len(centres))
+        sums, squares = np.zeros((*shape, d)), np.zeros((*shape, d))
+        tallies = Tallies(np.zeros(shape, dtype=np.int64), sums, squares)
         metric = np.ones_like(centres)
         span = _spans(X, metric)
         least = _least_variance(X)
@@ -152,11 +151,6 @@ class MPCKMeans(LinkedKMeans):
         return Run(labels, centres, metric, np.array(objectives), len(objectives))
 
 
-def _empty_tallies(n_components: int, k: int, d: int) -> Tallies:
-    shape = (n_components, k)
-    return Tallies(np.zeros(shape, dtype=np.int64), np.zeros((*shape, d)), np.zeros((*shape, d)))
-
-
 def _least_variance(X: Array) -> Array:
     """Floor of a cluster's variance by feature; one where the feature is constant."""
     variance = X.var(axis=0)
@@ -167,23 +161,16 @@ def _metrics(scatter: Array, labels: Array, least: Array, old: Array, *, shared:
     """Best diagonal metrics for given labels: the inverse of each cluster's mean scatter."""
     sizes = np.bincount(labels, minlength=len(scatter))[:, None]
     if shared:
-        return np.broadcast_to(
-            1.0 / np.maximum(scatter.sum(axis=0) / sizes.sum(), least), old.shape
-        ).copy()
+        new = 1.0 / np.maximum(scatter.sum(axis=0) / sizes.sum(), least)
+        return np.tile(new, (len(old), 1))
     new = 1.0 / np.maximum(scatter / np.maximum(sizes, 1), least)
     return np.where(sizes > 0, new, old)
 
 
 def _spans(X: Array, metric: Array) -> Array:
     """Squared difference, by feature, of the two rows farthest apart in each metric."""
-    out = np.empty_like(metric)
-    known: dict[bytes, Array] = {}
-    for h, diagonal in enumerate(metric):
-        key = diagonal.tobytes()
-        if key not in known:
-            known[key] = _span(X, diagonal)
-        out[h] = known[key]
-    return out
+    kinds, which = np.unique(metric, axis=0, return_inverse=True)
+    return np.stack([_span(X, diagonal) for diagonal in kinds])[which.ravel()]
 
 
 def _span(X: Array, diagonal: Array) -> Array:

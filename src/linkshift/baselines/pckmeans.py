@@ -8,8 +8,6 @@ from linkshift._core.arrays import Array
 from linkshift.baselines._estimator import LinkedKMeans, LinkGraph, Run, means
 from linkshift.baselines._loops import pck_objective, pck_sweep
 
-__all__ = ["PCKMeans"]
-
 
 class PCKMeans(LinkedKMeans):
     r"""K-means with penalties for violated links (PCKMeans).

@@ -10,9 +10,6 @@ from scipy.sparse import csr_array
 from linkshift._core.arrays import Array
 from linkshift.links import ClosedLinks, Links
 
-__all__ = ["Problem", "clique_cover", "contracted", "refuse_large_component"]
-
-
 _SHOWN = 5
 
 
@@ -140,9 +137,10 @@ def clique_cover(problem: Problem, component: Array) -> list[list[int]]:
             common &= near[node]
         if len(clique) > n_clusters:
             _, first = np.unique(component, return_index=True)
+            clusters = "is 1 cluster" if n_clusters == 1 else f"are {n_clusters} clusters"
             raise ValueError(
                 f"{len(clique)} samples are cannot-linked to each other (directly or through "
-                f"must-links), and there {_clusters(n_clusters)}: {_some(first[np.sort(clique)])}"
+                f"must-links), and there {clusters}: {_some(first[np.sort(clique)])}"
             )
         clique.sort()
         covered.update((x, y) for i, x in enumerate(clique) for y in clique[i + 1 :])
@@ -153,7 +151,3 @@ def clique_cover(problem: Problem, component: Array) -> list[list[int]]:
 def _some(rows: Array) -> str:
     shown = ", ".join(str(row) for row in rows[:_SHOWN].tolist())
     return shown + (f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else "")
-
-
-def _clusters(count: int) -> str:
-    return "is 1 cluster" if count == 1 else f"are {count} clusters"

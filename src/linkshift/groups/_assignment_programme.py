@@ -13,9 +13,6 @@ from scipy.sparse import csr_array, vstack
 from linkshift._core.arrays import Array
 from linkshift.groups._assignment_problem import Problem
 
-__all__ = ["IMPOSSIBLE", "Linear", "Programme", "programme_of"]
-
-
 IMPOSSIBLE = 2  # SciPy's status
 _FIRST = 3  # clusters of each node, the cheapest ones, that the linear programme begins with
 _NEGATIVE = 1e-7  # a reduced cost below minus this is negative: the solver's own tolerance
@@ -140,8 +137,10 @@ def _rows(problem: Problem) -> tuple[Any, Array, Array, Array]:
     must = problem.weight > 0
     k_must, k_cannot = int(must.sum()), int((~must).sum())
     width = n_y + k_must * n_clusters + k_cannot
-    clusters = np.arange(n_clusters)
     y = np.arange(n_y).reshape(n_nodes, n_clusters)
+    blocks: list[Any] = []
+    lows: list[Array] = []
+    highs: list[Array] = []
 
     def block(columns: Array, values: Array, low: float, high: float) -> None:
         """Add one row for each row of `columns`."""
@@ -152,9 +151,6 @@ def _rows(problem: Problem) -> tuple[Any, Array, Array, Array]:
         lows.append(np.full(count, low))
         highs.append(np.full(count, high))
 
-    blocks: list[Any] = []
-    lows: list[Array] = []
-    highs: list[Array] = []
     block(y, np.ones(1), 1.0, 1.0)
     if problem.bounded:
         block(y.T, problem.sizes, problem.least, problem.most)
@@ -171,7 +167,5 @@ def _rows(problem: Problem) -> tuple[Any, Array, Array, Array]:
         s = n_y + k_must * n_clusters + np.arange(k_cannot)
         s = np.broadcast_to(s[:, None], a.shape)
         block(np.stack((a, b, s), axis=2).reshape(-1, 3), np.array([1, 1, -1]), -np.inf, 1.0)
-    prices = np.concatenate(
-        (np.repeat(problem.weight[must], len(clusters)), -problem.weight[~must])
-    )
+    prices = np.concatenate((np.repeat(problem.weight[must], n_clusters), -problem.weight[~must]))
     return vstack(blocks, format="csr"), np.concatenate(lows), np.concatenate(highs), prices

@@ -11,8 +11,6 @@ from linkshift._core.arrays import Array
 from linkshift.groups._assignment_problem import Problem
 from linkshift.groups._assignment_programme import IMPOSSIBLE, Linear, Programme, programme_of
 
-__all__ = ["How", "solve"]
-
 How = Literal["argmin", "linear programme", "integer programme"]
 
 _WHOLE = 1e-6  # a solution is whole when no entry is farther from a whole number
@@ -70,9 +68,9 @@ def _finish(
         result = programme.whole(columns, deadline, share_of_gap * gap)
         if result.status == IMPOSSIBLE and np.isinf(reach):
             raise ValueError(_reason(problem, deadline))
-        if result.x is not None and (best is None or result.fun < best.fun):
-            best = result
         if result.x is not None:
+            if best is None or result.fun < best.fun:
+                best = result
             bound = max(bound, min(result.mip_dual_bound, floor + reach))
         if result.status not in (0, IMPOSSIBLE):
             break

@@ -10,19 +10,6 @@ from scipy.sparse import issparse
 
 from linkshift._core.arrays import Array
 
-__all__ = [
-    "MATRICES",
-    "Array",
-    "Metric",
-    "Views",
-    "check_matrix",
-    "check_values",
-    "per_view",
-    "refuse",
-    "tables",
-    "tables_like",
-]
-
 MetricName = Literal["euclidean", "cosine", "chi2", "precomputed", "kernel"]
 Metric = MetricName | Callable[[Any, Any], Any]
 Views = Any  # a table, or a list or dict of tables: see kernel_bank
@@ -173,8 +160,7 @@ def check_matrix(name: str, metric: Metric, matrix: Array) -> None:
     largest = float(np.abs(matrix).max())
     if float(np.abs(matrix - matrix.T).max()) > _ASYMMETRY * largest:
         refuse(
-            name,
-            "the matrix of its values is not symmetric; take (A + A.T) / 2 if it should be.",
+            name, "the matrix of its values is not symmetric; take (A + A.T) / 2 if it should be."
         )
     if metric == "precomputed" and float(np.abs(np.diag(matrix)).max()) > _ASYMMETRY * largest:
         refuse(

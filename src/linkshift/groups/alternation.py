@@ -30,6 +30,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,8 +42,7 @@ from linkshift.groups.spectral import kernel_factor, spectral_clusters
 from linkshift.groups.views import KernelBank
 from linkshift.links import ClosedLinks, Links
 
-__all__ = ["Alternation", "alternate", "random_partition", "spectral_partition"]
-
+Seed = int | np.random.RandomState | None
 
 _AT_REST = 2  # iterations without any change, after which more are not expected
 _ROUGH = 0.1  # gap of partitions to begin with: any does
@@ -52,27 +52,16 @@ _LANDMARKS = 1000  # most samples that a spectral partition looks at
 
 @dataclass(frozen=True, eq=False)
 class Alternation:
-    """The path from one partition to another.
+    """The path from one partition to another."""
 
-    Attributes
-    ----------
-    partitions : ndarray of shape (n_iter + 1, n), int64
-        Labels before the first iteration and after each.
-    loss : ndarray of shape (n_iter,)
-        Objective (eq. 2) of the new labels, on held-out scores.
-    changed : ndarray of shape (n_iter,)
-        Share of the samples that were given another label.
-    """
-
-    partitions: NDArray[np.int64]
-    loss: NDArray[np.float64]
-    changed: NDArray[np.float64]
+    partitions: NDArray[np.int64]  # (n_iter + 1, n): labels before the first iteration, after each
+    loss: NDArray[np.float64]  # objective (eq. 2) of the new labels, on held-out scores
+    changed: NDArray[np.float64]  # share of the samples that were given another label
 
     @property
     def labels(self) -> NDArray[np.int64]:
         """Labels after the last iteration."""
-        last: NDArray[np.int64] = self.partitions[-1]
-        return last
+        return self.partitions[-1]
 
     def last(self, count: int) -> NDArray[np.int64]:
         """Labels after each of the last iterations, up to ``count``, one row for each.
@@ -80,8 +69,7 @@ class Alternation:
         An alternation that came to rest early stands for as many equal rows.
         """
         made = self.partitions[1:][-count:]
-        rows: NDArray[np.int64] = np.concatenate([made, np.repeat(made[-1:], count - len(made), 0)])
-        return rows
+        return np.concatenate([made, np.repeat(made[-1:], count - len(made), 0)])
 
     @property
     def n_iter(self) -> int:
@@ -90,56 +78,25 @@ class Alternation:
 
 
 def random_partition(
-    n: int,
-    n_clusters: int,
-    *,
-    size_bounds: tuple[int, int] | None = None,
-    links: Links | ClosedLinks | None = None,
-    random_state: int | np.random.RandomState | None = None,
+    n: int, n_clusters: int, *, random_state: Seed = None, **constraints: Any
 ) -> NDArray[np.int64]:
     """Draw a partition into clusters of similar sizes that breaks no certain link.
 
     Every sample wants to go somewhere else: costs are uniform. Links of confidence below one play
-    no part yet.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linkshift import Links
-    >>> from linkshift.groups.alternation import random_partition
-    >>> links = Links(must=[(0, 5)])
-    >>> labels = random_partition(6, 3, size_bounds=(2, 2), links=links, random_state=0)
-    >>> np.bincount(labels), labels[0] == labels[5]
-    (array([2, 2, 2]), np.True_)
+    no part yet. ``constraints`` are the ``size_bounds`` and ``links`` of `assign`, here and below.
     """
     costs = check_random_state(random_state).random_sample((n, n_clusters))
-    found = assign(costs, size_bounds=size_bounds, links=links, link_weight=0.0, gap=_ROUGH)
-    return found.labels
+    return assign(costs, link_weight=0.0, gap=_ROUGH, **constraints).labels
 
 
 def spectral_partition(
-    bank: KernelBank,
-    n_clusters: int,
-    *,
-    size_bounds: tuple[int, int] | None = None,
-    links: Links | ClosedLinks | None = None,
-    random_state: int | np.random.RandomState | None = None,
+    bank: KernelBank, n_clusters: int, *, random_state: Seed = None, **constraints: Any
 ) -> NDArray[np.int64]:
     """Cluster a random mixture of the kernels, under size bounds and certain links.
 
     The weights of the kernels are uniform among those that sum to one, so that every call sees
     other views. With many samples, kernels are seen through a thousand landmarks. Links of
     confidence below one play no part yet.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linkshift.groups.alternation import spectral_partition
-    >>> from linkshift.groups.views import kernel_bank
-    >>> bank = kernel_bank([np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])])
-    >>> labels = spectral_partition(bank, 2, size_bounds=(2, 4), random_state=0)
-    >>> labels == labels[[0, 0, 0, 3, 3, 3]]
-    array([ True,  True,  True,  True,  True,  True])
     """
     random = check_random_state(random_state)
     n = bank.n_samples
@@ -151,8 +108,7 @@ def spectral_partition(
     distances = spectral_clusters(factor, n_clusters, random_state=random)[1]
     # Bounds may want more clusters than there are different samples: then any sample may go.
     costs = distances / max(float(distances.mean()), np.finfo(np.float64).tiny)
-    found = assign(costs, size_bounds=size_bounds, links=links, link_weight=0.0, gap=_ROUGH)
-    return found.labels
+    return assign(costs, link_weight=0.0, gap=_ROUGH, **constraints).labels
 
 
 def alternate(
@@ -165,39 +121,15 @@ def alternate(
     base: int = 5,
     step: int = 2,
     max_iter: int = 20,
-    n_folds: int = 10,
-    n_candidates: int = 10,
-    n_threads: int = 1,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: Seed = None,
+    **boosting: Any,
 ) -> Alternation:
     """Learn classifiers and assign labels in turn, beginning with the given labels.
 
-    Ends after ``max_iter`` iterations, or when two in a row have changed no label.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        Kernels of the n samples.
-    labels : array-like of shape (n,)
-        Labels to begin with, 0 to n_clusters - 1.
-    n_clusters : int
-        Number of clusters, C.
-    size_bounds : (int, int), default=None
-        Least and greatest size of a cluster.
-    links : Links, default=None
-        Links of confidence 1 hold in every iteration; others have a price.
-    base, step : int, default=5 and 2
-        Iteration t = 0, 1, ... has base + t step weak learners: later ones trust the labels more.
-    max_iter : int, default=20
-        Largest number of iterations.
-    n_folds, n_candidates, n_threads : int
-        See :func:`linkshift.groups.boosting.held_out_scores`.
-    random_state : int, RandomState or None, default=None
-        Seed of folds and weak learners.
-
-    Returns
-    -------
-    Alternation
+    Iteration t = 0, 1, ... has base + t step weak learners: later ones trust the labels more. Ends
+    after ``max_iter`` iterations, or when two in a row have changed no label. Links of confidence 1
+    hold in every iteration; others have a price. ``boosting`` are the other parameters of
+    :func:`linkshift.groups.boosting.held_out_scores`.
 
     Examples
     --------
@@ -219,15 +151,9 @@ def alternate(
     losses: list[float] = []
     changed: list[float] = []
     for t in range(max_iter):
+        n_rounds = base + t * step
         scores = held_out_scores(
-            bank,
-            partitions[-1],
-            n_clusters,
-            n_rounds=base + t * step,
-            n_folds=n_folds,
-            n_candidates=n_candidates,
-            random_state=random,
-            n_threads=n_threads,
+            bank, partitions[-1], n_clusters, n_rounds=n_rounds, random_state=random, **boosting
         )
         found = assign(-scores, size_bounds=size_bounds, links=links, gap=_NEAR).labels
         losses.append(float(log_loss(scores, found).sum()))

@@ -48,8 +48,6 @@ from linkshift.groups._assignment_problem import clique_cover, contracted, refus
 from linkshift.groups._assignment_solver import How, solve
 from linkshift.links import ClosedLinks, Links
 
-__all__ = ["Assignment", "assign"]
-
 _PROVED = 2e-6  # a relative gap below this is rounding; the default gap and a little more
 _LARGEST_COST = 1e100
 
@@ -58,26 +56,16 @@ _LARGEST_COST = 1e100
 class Assignment:
     """Labels and what they cost.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), int64
-        The cluster of each sample, 0 to C - 1.
-    cost : float
-        Sum of the costs, and of the prices of the violated links.
-    optimal : bool
-        Whether it is proved that no other labels cost less (but for rounding).
-    gap : float
-        At most this share of the excess cost could be saved. The excess is what labels cost
-        above the cheapest cluster of each sample, so that a constant added to the costs of a
-        sample changes nothing. Branch and bound seldom proves less than the `gap` asked for.
-    how : {"argmin", "linear programme", "integer programme"}
-        What was needed: the cheapest cluster of each sample (or must-linked samples) broke
-        nothing; the linear programme had a whole solution; or branch and bound.
+    At most the share ``gap`` of the excess cost could be saved. The excess is what labels cost
+    above the cheapest cluster of each sample, so that a constant added to the costs of a sample
+    changes nothing. Branch and bound seldom proves less than the gap asked for. ``how`` is what was
+    needed: the cheapest cluster of each sample (or must-linked samples) broke nothing; the linear
+    programme had a whole solution; or branch and bound.
     """
 
-    labels: NDArray[np.int64]
-    cost: float
-    optimal: bool
+    labels: NDArray[np.int64]  # 0 to C - 1
+    cost: float  # sum of the costs, and of the prices of the violated links
+    optimal: bool  # whether it is proved that no other labels cost less, but for rounding
     gap: float
     how: How
 
@@ -114,10 +102,6 @@ def assign(
     gap : float, default=1e-6
         Stop branch and bound when at most this share of the excess cost can be saved.
 
-    Returns
-    -------
-    Assignment
-
     Raises
     ------
     ConflictError
@@ -126,11 +110,6 @@ def assign(
         If no labels are possible; the message says why.
     RuntimeError
         If the time was too short to find labels.
-
-    References
-    ----------
-    .. [1] Y.-Y. Lin, T.-L. Liu, C.-S. Fuh, "Clustering Complex Data with Group-Dependent Feature
-       Selection", ECCV 2010, eq. 10 to 16.
 
     Examples
     --------
@@ -150,15 +129,15 @@ def assign(
     d = _checked_costs(costs)
     n, n_clusters = d.shape
     least, most = _checked_sizes(size_bounds, n, n_clusters)
-    link_weight = _checked_number("link_weight", link_weight, least=0.0)
-    gap = _checked_number("gap", gap, least=0.0)
-    deadline = time.monotonic() + _checked_number("time_limit", time_limit, least=0.0)
+    for name, value in (("link_weight", link_weight), ("gap", gap), ("time_limit", time_limit)):
+        if not 0.0 <= value < np.inf:
+            raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
+    link_weight, gap = float(link_weight), float(gap)
+    deadline = time.monotonic() + float(time_limit)
     closed = ClosedLinks.coerce(links, n)
     problem, component, constant = contracted(d, least, most, closed, link_weight)
     refuse_large_component(problem, component)
-    cliques = clique_cover(problem, component)
-    problem = replace(problem, cliques=cliques)
-
+    problem = replace(problem, cliques=clique_cover(problem, component))
     labels, found_gap, how = solve(problem, deadline, gap)
     rows = labels[component]
     cost = float(d[np.arange(n), rows].sum()) + constant + problem.price(labels)
@@ -207,9 +186,3 @@ def _checked_sizes(size_bounds: tuple[int, int] | None, n: int, n_clusters: int)
             f"{n_clusters * most} samples, and there are {n}"
         )
     return least, most
-
-
-def _checked_number(name: str, value: float, *, least: float) -> float:
-    if not least <= value < np.inf:
-        raise ValueError(f"{name} must be a finite number of at least {least:g}, got {value!r}")
-    return float(value)

@@ -54,40 +54,21 @@ from linkshift._core.threads import threads
 from linkshift.groups._boosting_loops import boost
 from linkshift.groups.views import Columns, KernelBank
 
-__all__ = ["Classifiers", "fit_classifiers", "held_out_scores", "log_loss"]
-
-
 _BLOCK_BYTES = 1 << 26  # of kernel columns computed at once, where the bank does not store them
 
 
 @dataclass(frozen=True, eq=False)
 class Classifiers:
-    """Weak learners of every cluster: arrays of shape (n_clusters, n_rounds).
+    """Weak learners of every cluster: arrays of shape (n_clusters, n_rounds)."""
 
-    Attributes
-    ----------
-    view : ndarray of int
-        m, the view that a weak learner looks at; -1 for a constant.
-    positive, negative : ndarray of int
-        Training samples at the ends of the dyad; -1 for a constant.
-    threshold, a, b : ndarray of float
-        See the formula at the top of this module.
-    gain : ndarray of float
-        Weighted squares of the working response that the cut took away, beyond a constant.
-    start : ndarray of shape (n_clusters,)
-        Constants: zero, or the whole score of a cluster that has nothing to learn from.
-    n_views : int
-        Number of views of the bank.
-    """
-
-    view: Array
-    positive: Array
+    view: Array  # m, the view that a weak learner looks at; -1 for a constant
+    positive: Array  # training sample at this end of the dyad; -1 for a constant
     negative: Array
-    threshold: Array
+    threshold: Array  # see the formula at the top of this module
     a: Array
     b: Array
-    gain: Array
-    start: Array
+    gain: Array  # weighted squares of the response that the cut took away, beyond a constant
+    start: Array  # (n_clusters,): zero, or the whole score of a cluster with nothing to learn from
     n_views: int
 
     @property
@@ -114,11 +95,8 @@ class Classifiers:
     def scores(self, columns: Columns) -> Array:
         """Scores f_c of samples, shape (n, n_clusters).
 
-        Parameters
-        ----------
-        columns : Columns
-            From ``bank.transform(new, samples=classifiers.samples)``, or, for the training
-            samples, ``bank.columns(classifiers.samples)``.
+        ``columns`` are ``bank.transform(new, samples=classifiers.samples)``, or, for the training
+        samples, ``bank.columns(classifiers.samples)``.
         """
         values = columns.values
         out = np.tile(self.start, (values.shape[2], 1))
@@ -155,11 +133,9 @@ def held_out_scores(
     bank : KernelBank
         Kernels of the n samples.
     labels : array-like of shape (n,)
-        A cluster, 0 to n_clusters - 1, for each sample.
-    n_clusters : int
-        Number of clusters, C; some may be empty.
-    n_rounds : int
-        Weak learners in a classifier.
+        A cluster, 0 to n_clusters - 1, for each sample; some may be empty.
+    n_clusters, n_rounds : int
+        Number of clusters, C, and of weak learners in a classifier.
     n_folds : int, default=10
         Folds; no more than samples are made.
     n_candidates : int, default=10
@@ -169,35 +145,19 @@ def held_out_scores(
         Seed of folds and dyads.
     n_threads : int, default=1
         Clusters learned at once. Results do not depend on it.
-
-    Returns
-    -------
-    ndarray of shape (n, n_clusters)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linkshift.groups.boosting import held_out_scores
-    >>> from linkshift.groups.views import kernel_bank
-    >>> X = np.repeat([[0.0], [5.0], [9.0]], 10, axis=0) + np.linspace(0, 1, 30)[:, None]
-    >>> y = np.repeat([0, 1, 2], 10)
-    >>> scores = held_out_scores(kernel_bank([X]), y, 3, n_rounds=5, random_state=0)
-    >>> (scores.argmax(axis=1) == y).all()
-    np.True_
     """
     if n_folds < 2:
         raise ValueError(f"n_folds must be at least 2, got {n_folds}: one holds out everything.")
-    y = _check(bank, labels, n_clusters, n_rounds, n_candidates, n_threads)
+    counts = {"n_rounds": n_rounds, "n_candidates": n_candidates, "n_threads": n_threads}
+    y = _check(bank, labels, n_clusters, **counts)
     random = check_random_state(random_state)
     n = y.size
-    folds = min(n_folds, n)
-    fold = random.permutation(n) % folds
+    fold = random.permutation(n) % min(n_folds, n)
     seed = int(random.randint(np.iinfo(np.int32).max))
     out = np.empty((n, n_clusters))
 
     def one(c: int) -> None:
-        task = _Task(bank, y == c, fold, folds)
-        scores, _, _, _ = task.learn(n_rounds, n_candidates, seed)
+        scores = _learn(bank, y == c, fold, n_rounds, n_candidates, seed)[1]
         out[:, c] = scores[np.arange(n), fold]
 
     with threads(n_threads) as pool:  # each cluster writes to places of its own
@@ -220,10 +180,6 @@ def fit_classifiers(
     On the samples that they were learned from, their scores are too good to be of use: for these
     see :func:`held_out_scores`, whose parameters mean the same.
 
-    Returns
-    -------
-    Classifiers
-
     Examples
     --------
     >>> import numpy as np
@@ -240,7 +196,8 @@ def fit_classifiers(
     >>> classifiers.scores(bank.transform(new, samples=classifiers.samples)).argmax(axis=1)
     array([0, 1])
     """
-    y = _check(bank, labels, n_clusters, n_rounds, n_candidates, n_threads)
+    counts = {"n_rounds": n_rounds, "n_candidates": n_candidates, "n_threads": n_threads}
+    y = _check(bank, labels, n_clusters, **counts)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     everyone = np.full(y.size, -1)  # in no fold: nobody is held out
     shape = (n_clusters, n_rounds)
@@ -249,9 +206,8 @@ def fit_classifiers(
     start = np.zeros(n_clusters)
 
     def one(c: int) -> None:
-        task = _Task(bank, y == c, everyone, 1)
-        _, dyads, choice, cut = task.learn(n_rounds, n_candidates, seed)
-        start[c] = task.start[0]
+        first, _, dyads, choice, cut = _learn(bank, y == c, everyone, n_rounds, n_candidates, seed)
+        start[c] = first[0]
         view, dyad = choice[:, 0, 0], choice[:, 0, 1]
         cuts = np.flatnonzero(view >= 0)
         whole[0, c] = view
@@ -271,66 +227,42 @@ def log_loss(scores: ArrayLike, labels: ArrayLike) -> Array:
     .. math:: \sum_i \ln(1 + \exp(-\tilde y_{ic} f_c(x_i)))
 
     Their sum is the objective of the method (eq. 2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linkshift.groups.boosting import log_loss
-    >>> log_loss(np.zeros((3, 2)), [0, 1, 1]) / np.log(2)
-    array([3., 3.])
     """
     f = np.asarray(scores, dtype=np.float64)
     member = np.asarray(labels)[:, None] == np.arange(f.shape[1])
     return np.asarray(np.logaddexp(0.0, np.where(member, -f, f)).sum(axis=0))
 
 
-class _Task:
-    """One cluster against the rest, in all folds."""
+def _learn(
+    bank: KernelBank, member: Array, fold: Array, n_rounds: int, n_candidates: int, seed: int
+) -> tuple[Array, Array, Array, Array, Array]:
+    """One cluster against the rest, in all folds.
 
-    def __init__(self, bank: KernelBank, member: Array, fold: Array, n_folds: int) -> None:
-        self.bank, self.member, self.fold = bank, member, fold
-        learning = fold[:, None] != np.arange(n_folds)
-        inside = (learning & member[:, None]).sum(axis=0)
-        outside = learning.sum(axis=0) - inside
-        self.learns = (inside > 0) & (outside > 0)
-        self.start = np.where(self.learns, 0.0, np.log((inside + 0.5) / (outside + 0.5)))
-
-    def learn(
-        self, n_rounds: int, n_candidates: int, seed: int
-    ) -> tuple[Array, Array, Array, Array]:
-        """Scores (n, folds), dyads (rounds, candidates, 2), and what ``boost`` chose of them."""
-        n, n_folds = self.member.size, self.start.size
-        scores = np.tile(self.start, (n, 1))
-        choice = np.full((n_rounds, n_folds, 2), -1, dtype=np.int64)
-        cut = np.zeros((n_rounds, n_folds, 4))
-        dyads = np.full((n_rounds, n_candidates, 2), -1, dtype=np.int64)
-        if not self.learns.any():
-            return scores, dyads, choice, cut
-        dyads = draw_dyads(self.member, n_rounds, n_candidates, seed)
-        member = self.member.astype(np.float64)
-        step = self._rounds_at_once(n_rounds, n_candidates)
-        for first in range(0, n_rounds, step):
-            part = slice(first, first + step)
-            columns = self.bank.columns(dyads[part])
-            ends = columns.positions(dyads[part])
-            boost(
-                columns.values,
-                ends,
-                dyads[part],
-                member,
-                self.fold,
-                self.learns,
-                scores,
-                choice[part],
-                cut[part],
-            )
-        return scores, dyads, choice, cut
-
-    def _rounds_at_once(self, n_rounds: int, n_candidates: int) -> int:
-        if self.bank.values is not None:
-            return n_rounds
-        each = 4 * self.bank.n_views * self.bank.n_samples * 2 * n_candidates
-        return max(1, _BLOCK_BYTES // each)
+    Gives constants to start from, scores (n, folds), dyads (rounds, candidates, 2), and what
+    ``boost`` chose of them.
+    """
+    n_folds = max(int(fold.max()) + 1, 1)
+    learning = fold[:, None] != np.arange(n_folds)
+    inside = (learning & member[:, None]).sum(axis=0)
+    outside = learning.sum(axis=0) - inside
+    learns = (inside > 0) & (outside > 0)
+    start = np.where(learns, 0.0, np.log((inside + 0.5) / (outside + 0.5)))
+    scores = np.tile(start, (member.size, 1))
+    choice = np.full((n_rounds, n_folds, 2), -1, dtype=np.int64)
+    cut = np.zeros((n_rounds, n_folds, 4))
+    dyads = np.full((n_rounds, n_candidates, 2), -1, dtype=np.int64)
+    if not learns.any():
+        return start, scores, dyads, choice, cut
+    dyads = draw_dyads(member, n_rounds, n_candidates, seed)
+    step, given = n_rounds, (member.astype(np.float64), fold, learns)
+    if bank.values is None:
+        step = max(1, _BLOCK_BYTES // (4 * bank.n_views * bank.n_samples * 2 * n_candidates))
+    for first in range(0, n_rounds, step):
+        part = slice(first, first + step)
+        columns = bank.columns(dyads[part])
+        ends = columns.positions(dyads[part])
+        boost(columns.values, ends, dyads[part], *given, scores, choice[part], cut[part])
+    return start, scores, dyads, choice, cut
 
 
 def draw_dyads(member: Array, n_rounds: int, n_candidates: int, seed: int) -> Array:
@@ -340,31 +272,14 @@ def draw_dyads(member: Array, n_rounds: int, n_candidates: int, seed: int) -> Ar
     # the first rounds the same when there are more.
     random = np.random.RandomState([seed, int(inside[0])])
     share = random.random_sample((n_rounds, n_candidates, 2))
-    return np.stack(
-        [
-            inside[(share[..., 0] * inside.size).astype(np.intp)],
-            outside[(share[..., 1] * outside.size).astype(np.intp)],
-        ],
-        axis=-1,
-    ).astype(np.int64)
+    towards = inside[(share[..., 0] * inside.size).astype(np.intp)]
+    away = outside[(share[..., 1] * outside.size).astype(np.intp)]
+    return np.stack([towards, away], axis=-1).astype(np.int64)
 
 
-def _check(
-    bank: KernelBank,
-    labels: ArrayLike,
-    n_clusters: int,
-    n_rounds: int,
-    n_candidates: int,
-    n_threads: int,
-) -> Array:
+def _check(bank: KernelBank, labels: ArrayLike, n_clusters: int, **counts: int) -> Array:
     """Labels as integers; refuse what makes no sense."""
-    counts = {
-        "n_clusters": n_clusters,
-        "n_rounds": n_rounds,
-        "n_candidates": n_candidates,
-        "n_threads": n_threads,
-    }
-    for name, value in counts.items():
+    for name, value in {"n_clusters": n_clusters, **counts}.items():
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}.")
     y = np.asarray(labels)

@@ -31,6 +31,8 @@ References
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
@@ -39,10 +41,6 @@ from sklearn.utils import check_random_state
 from linkshift._core.arrays import Array
 from linkshift.groups.assignment import assign
 from linkshift.groups.spectral import spectral_clusters
-from linkshift.links import ClosedLinks, Links
-
-__all__ = ["consensus", "loss_weights", "membership"]
-
 
 _MOST_TRUST = 8.0  # highest power of the loss
 _HEARD = 0.75  # share of the partitions that must have a say
@@ -51,16 +49,8 @@ _HEARD = 0.75  # share of the partitions that must have a say
 def membership(partitions: ArrayLike, weights: ArrayLike | None = None) -> Array:
     """H: which clusters of which partitions a sample is in, without empty ones.
 
-    Parameters
-    ----------
-    partitions : array-like of shape (T, n)
-        Labels, 0, 1, ..., one row for each partition.
-    weights : array-like of shape (T,), default=None
-        How much each partition counts, not negative and not all zero; None: all the same.
-
-    Returns
-    -------
-    ndarray of shape (n, number of clusters of all partitions)
+    ``partitions`` has a row of labels for each partition, ``weights`` how much it counts: not
+    negative and not all zero; None: all the same.
 
     Examples
     --------
@@ -86,30 +76,13 @@ def consensus(
     n_clusters: int,
     *,
     weights: ArrayLike | None = None,
-    size_bounds: tuple[int, int] | None = None,
-    links: Links | ClosedLinks | None = None,
     random_state: int | np.random.RandomState | None = None,
+    **constraints: Any,
 ) -> NDArray[np.int64]:
     """Find the partition that says what many partitions have in common.
 
-    Parameters
-    ----------
-    partitions, weights : array-like
-        As in `membership`.
-    n_clusters : int
-        Number of clusters.
-    size_bounds : (int, int), default=None
-        Least and greatest size of a cluster.
-    links : Links, default=None
-        Links of confidence 1 hold; others have a price
-        (:func:`linkshift.groups.assignment.assign`).
-    random_state : int, RandomState or None, default=None
-        Seed of k-means.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Labels, 0 to n_clusters - 1.
+    ``constraints`` are the ``size_bounds`` and ``links`` of
+    :func:`linkshift.groups.assignment.assign`; the other parameters are those of `membership`.
 
     Examples
     --------
@@ -126,7 +99,7 @@ def consensus(
     count = 1.0 / float((_shares(partitions, weights) ** 2).sum())
     share = count * _mean_association(member, rough, n_clusters) + 1.0 / n_clusters
     costs = -np.log(share / (count + 1.0))
-    return assign(costs, size_bounds=size_bounds, links=links).labels
+    return assign(costs, **constraints).labels
 
 
 def loss_weights(loss: ArrayLike) -> Array:
@@ -138,16 +111,6 @@ def loss_weights(loss: ArrayLike) -> Array:
     :math:`(\sum_t w_t)^2 / \sum_t w_t^2 \ge 3 T / 4`. The loss ranks partitions badly
     when it hardly differs, and then weights hardly differ either. It ranks them well when clusters
     are there to be found, but not so well that one partition may outvote all others.
-
-    Parameters
-    ----------
-    loss : array-like of shape (T,)
-        Not negative.
-
-    Returns
-    -------
-    ndarray of shape (T,)
-        The largest is 1.
 
     Examples
     --------

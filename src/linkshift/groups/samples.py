@@ -12,8 +12,6 @@ from scipy.sparse import issparse
 from linkshift._core.arrays import Array
 from linkshift.groups.views import KernelBank
 
-__all__ = ["Samples", "column_positions", "is_several", "ordered_tables"]
-
 
 @dataclass(frozen=True)
 class Samples:

@@ -28,45 +28,18 @@ from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
 
-__all__ = ["kernel_factor", "spectral_clusters"]
-
-
 _KMEANS_STARTS = 10
 _ZERO = 1e-7  # singular values below this share of the largest are rounding
 _LEAST_EIGENVALUE = 1e-6  # of the largest; kernels are kept in single precision
 
 
 def spectral_clusters(
-    factor: ArrayLike,
-    n_clusters: int,
-    *,
-    random_state: int | np.random.RandomState | None = None,
+    factor: ArrayLike, n_clusters: int, *, random_state: int | np.random.RandomState | None = None
 ) -> tuple[NDArray[np.int64], Array]:
-    """Cluster the samples of a similarity H H^T.
+    """Cluster the samples of a similarity H H^T, whose row sums are positive but for rounding.
 
-    Parameters
-    ----------
-    factor : array-like of shape (n, width)
-        H. Row sums of H H^T must be positive, but for rounding.
-    n_clusters : int
-        Number of clusters.
-    random_state : int, RandomState or None, default=None
-        Seed of k-means.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), int64
-    distances : ndarray of shape (n, n_clusters)
-        Squared distances to the means of all clusters, among the eigenvectors.
-
-    Examples
-    --------
-    >>> from linkshift.groups.spectral import spectral_clusters
-    >>> labels, distances = spectral_clusters([[2, 0], [1, 0], [0, 1], [0, 3]], 2, random_state=0)
-    >>> labels[0] == labels[1] != labels[2] == labels[3]
-    np.True_
-    >>> distances.argmin(axis=1) == labels
-    array([ True,  True,  True,  True])
+    Gives labels, and squared distances (n, n_clusters) to the means of all clusters among the
+    eigenvectors.
     """
     H = np.asarray(factor, dtype=np.float64)
     means = KMeans(n_clusters, n_init=_KMEANS_STARTS, random_state=random_state)
@@ -82,30 +55,9 @@ def spectral_clusters(
 
 
 def kernel_factor(columns: ArrayLike, landmarks: ArrayLike) -> Array:
-    """Factor a kernel that is known by the columns of its landmarks.
+    """Factor (n, rank) of a kernel that is known by the columns (n, s) of its landmarks.
 
     What is not positive semi-definite in the landmarks' own kernel is left out.
-
-    Parameters
-    ----------
-    columns : array-like of shape (n, s)
-        Kernel values of all samples and the landmarks.
-    landmarks : array-like of shape (s,)
-        Which samples they are.
-
-    Returns
-    -------
-    ndarray of shape (n, rank)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linkshift.groups.spectral import kernel_factor
-    >>> kernel = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> factor = kernel_factor(kernel, [0, 1])
-    >>> (factor @ factor.T).round(6)
-    array([[1. , 0.5],
-           [0.5, 1. ]])
     """
     C = np.asarray(columns, dtype=np.float64)
     with threadpool_limits(limits=1):
@@ -118,8 +70,7 @@ def _left_singular(matrix: Array, k: int) -> Array:
     """Left singular vectors of the k largest singular values (or of all, if there are fewer)."""
     n, width = matrix.shape
     if n <= width:
-        vectors: Array = eigh(matrix @ matrix.T, subset_by_index=[max(n - k, 0), n - 1])[1]
-        return vectors
+        return eigh(matrix @ matrix.T, subset_by_index=[max(n - k, 0), n - 1])[1]
     _, right = eigh(matrix.T @ matrix, subset_by_index=[max(width - k, 0), width - 1])
     left = matrix @ right
     length = np.linalg.norm(left, axis=0)

@@ -50,8 +50,6 @@ from linkshift.groups._view_tables import (
     tables_like,
 )
 
-__all__ = ["Columns", "KernelBank", "Metric", "kernel_bank", "median_gamma"]
-
 Gamma = float | Literal["median"]
 
 _NAMES = ("euclidean", "cosine", "chi2", "precomputed", "kernel")
@@ -66,12 +64,8 @@ _EQUAL = 1e-12
 class Columns:
     r"""Kernel values of samples with some of the training samples.
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_views, n_columns, n), float32
-        ``values[m, j, i]`` is :math:`k_m(x_{s_j}, x_i)`.
-    samples : ndarray of shape (n_columns,)
-        The training samples :math:`s_j`, in increasing order.
+    ``values[m, j, i]`` (float32) is :math:`k_m(x_{s_j}, x_i)`, ``samples`` are the training samples
+    :math:`s_j`, in increasing order.
     """
 
     values: Array
@@ -122,20 +116,13 @@ class _View:
 class KernelBank:
     r"""Kernels of all views on the training samples; made by :func:`kernel_bank`.
 
-    Attributes
-    ----------
-    views : tuple
-        What is known of each view.
-    values : ndarray of shape (n_views, n, n), float32, or None
-        All kernel values, :math:`4 M n^2` bytes; None when that was too much and columns are
-        computed when asked for.
-    groups : dict or None
-        Columns of each view, when views are parts of one table.
+    ``values`` (n_views, n, n), float32, are all kernel values, :math:`4 M n^2` bytes; None when
+    that was too much and columns are computed when asked for.
     """
 
     views: tuple[_View, ...]
     values: Array | None
-    groups: dict[str, Any] | None = None
+    groups: dict[str, Any] | None = None  # columns of each view, when views are parts of one table
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -176,18 +163,9 @@ class KernelBank:
     def transform(self, views: Views, samples: ArrayLike | None = None) -> Columns:
         """Kernel values of new samples with the given training samples (default: with all).
 
-        Parameters
-        ----------
-        views : table, list or dict
-            New samples, in the form that the training samples had. A view of given distances or
-            kernel values has shape (n_new, n): one column for each training sample.
-        samples : array-like of int, default=None
-            Training samples; memory is 4 M n_new bytes for each. None at all is allowed: new
-            samples are checked, and there are no columns.
-
-        Returns
-        -------
-        Columns
+        New samples have the form that the training samples had. A view of given distances or kernel
+        values has shape (n_new, n): one column for each training sample. Memory is 4 M n_new bytes
+        for each of ``samples``; without any, new samples are checked, and there are no columns.
         """
         found = tables_like(views, self.groups, self.names)
         wanted = self._existing(np.arange(self.n_samples) if samples is None else samples)
@@ -197,15 +175,11 @@ class KernelBank:
         for m, view in enumerate(self.views):
             table = found[view.name]
             if table.shape[1] != view.width:
-                refuse(
-                    view.name,
-                    f"new samples have {table.shape[1]} columns, the training samples "
-                    + (
-                        f"number {view.width}; give one column for each of them."
-                        if view.metric in MATRICES
-                        else f"had {view.width}; give the same features."
-                    ),
-                )
+                expected = f"had {view.width}; give the same features."
+                if view.metric in MATRICES:
+                    expected = f"number {view.width}; give one column for each of them."
+                message = f"new samples have {table.shape[1]} columns, the training samples "
+                refuse(view.name, message + expected)
             check_values(view.name, view.metric, table)
             prepared = _prepare(view.metric, table, view.origin)
             for first in range(0, n_new, rows):
@@ -256,10 +230,6 @@ def kernel_bank(
         Up to this size all kernel values are kept, :math:`4 M n^2` bytes; above it, columns are
         computed each time they are asked for.
 
-    Returns
-    -------
-    KernelBank
-
     Examples
     --------
     >>> import numpy as np
@@ -296,12 +266,6 @@ def median_gamma(squared: ArrayLike) -> float:
 
     When most pairs coincide and the median is zero, the mean of the positive squares stands in
     for it; when all do, gamma is 1 (the kernel is constant for any).
-
-    Examples
-    --------
-    >>> from linkshift.groups.views import median_gamma
-    >>> median_gamma([1.0, 4.0, 9.0]), median_gamma([0.0, 0.0, 2.0]), median_gamma([0.0])
-    (0.25, 0.5, 1.0)
     """
     values = np.asarray(squared, dtype=np.float64)
     positive = values[values > 0]

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """The hot loops of the mean-shift filter: means over windows of pixels.
 
 Layout. Channels are planes, one after the other in one flat array; ``grid`` is (flat, where the
@@ -47,7 +48,7 @@ _add: Any = intrinsic(_free_sum)
 
 
 @jit_inline
-def _slot(point):  # type: ignore[no-untyped-def]
+def _slot(point):
     """Place of a point in the table of known steps."""
     mixed = 0.8566748838545029 * point[0] + 0.733891856627126 * point[1]
     mixed += 0.6287067210378087 * point[2] + 0.5385972572236101 * point[3]
@@ -57,7 +58,7 @@ def _slot(point):  # type: ignore[no-untyped-def]
 
 
 @jit_inline
-def _is_known(known, slot, point):  # type: ignore[no-untyped-def]
+def _is_known(known, slot, point):
     return (
         known[slot, 0] == point[0]
         and known[slot, 1] == point[1]
@@ -68,14 +69,21 @@ def _is_known(known, slot, point):  # type: ignore[no-untyped-def]
 
 
 @jit_inline
-def _remember(known, slot, point, mean):  # type: ignore[no-untyped-def]
+def _remember(known, slot, point, mean):
     row = known[slot]
     row[0], row[1], row[2], row[3], row[4] = point
     row[5], row[6], row[7], row[8], row[9] = mean
 
 
 @jit_inline
-def _start(grid, i, j):  # type: ignore[no-untyped-def]
+def _keep(point, place, value):
+    """Write down where a pixel has ended."""
+    place[0], place[1] = point[0], point[1]
+    value[0], value[1], value[2] = point[2], point[3], point[4]
+
+
+@jit_inline
+def _start(grid, i, j):
     """Colour of a pixel."""
     flat, plane1, plane2, _, _, pitch = grid
     at = i * pitch + j
@@ -83,13 +91,13 @@ def _start(grid, i, j):  # type: ignore[no-untyped-def]
 
 
 @jit_inline
-def _window(x, length, radius):  # type: ignore[no-untyped-def]
+def _window(x, length, radius):
     """First and last whole number within radius of x, and from 0 to length - 1."""
     return max(int(np.ceil(x - radius)), 0), min(int(np.floor(x + radius)), length - 1)
 
 
 @jit_inline
-def _flat_mean(grid, radius, limit, point):  # type: ignore[no-untyped-def]
+def _flat_mean(grid, radius, limit, point):
     """Mean of the pixels in the window whose squared distance in colour is within limit."""
     flat, plane1, plane2, h, w, pitch = grid
     x, y, c0, c1, c2 = point
@@ -135,7 +143,7 @@ def _flat_mean(grid, radius, limit, point):  # type: ignore[no-untyped-def]
 
 
 @jit_inline
-def _gaussian_mean(grid, radius, limit, slopes, point):  # type: ignore[no-untyped-def]
+def _gaussian_mean(grid, radius, limit, slopes, point):
     """Mean of the pixels that `_flat_mean` takes, weighted by 2**(slope * squared distance)."""
     flat, plane1, plane2, h, w, pitch = grid
     x, y, c0, c1, c2 = point
@@ -187,7 +195,7 @@ def _gaussian_mean(grid, radius, limit, slopes, point):  # type: ignore[no-untyp
 
 
 @jit
-def climb_rows(  # type: ignore[no-untyped-def]
+def climb_rows(
     grid, radius, limit, gaussian, slopes, scales, tol, max_iter, begin, known, values, places
 ):
     """Run mean shift from the pixels of some rows until steps are short.
@@ -230,23 +238,19 @@ def climb_rows(  # type: ignore[no-untyped-def]
                     break
                 if step & (step + 1) == 0:
                     landmark = point
-            places[i, j, 0] = point[0]
-            places[i, j, 1] = point[1]
-            values[i, j, 0] = point[2]
-            values[i, j, 1] = point[3]
-            values[i, j, 2] = point[4]
+            _keep(point, places[i, j], values[i, j])
     return moving
 
 
 @jit_inline
-def _whole_window(x, length, radius):  # type: ignore[no-untyped-def]
+def _whole_window(x, length, radius):
     """Find the ends of the window as OpenCV takes them: in float32, rounded half to even."""
     middle = np.float32(x)
     return max(int(np.rint(middle - radius)), 0), min(int(np.rint(middle + radius)), length - 1)
 
 
 @jit_inline
-def _whole_mean(grid, radius, limit, root, point):  # type: ignore[no-untyped-def]
+def _whole_mean(grid, radius, limit, root, point):
     """Mean as OpenCV takes it: whole numbers throughout, rounded half to even.
 
     The sums are of differences from the point, which are small where pixels are inside, so that
@@ -299,9 +303,7 @@ def _whole_mean(grid, radius, limit, root, point):  # type: ignore[no-untyped-de
 
 
 @jit
-def opencv_rows(  # type: ignore[no-untyped-def]
-    grid, radius, limit, root, tol, max_iter, begin, known, values, places
-):
+def opencv_rows(grid, radius, limit, root, tol, max_iter, begin, known, values, places):
     """Run OpenCV's variant of mean shift from the pixels of some rows."""
     whole = grid[0].dtype.type
     known[:, 0] = -1.0
@@ -329,8 +331,4 @@ def opencv_rows(  # type: ignore[no-untyped-def]
                 point = mean
                 if (dx == 0 and dy == 0) or moved <= tol:
                     break
-            places[i, j, 0] = point[0]
-            places[i, j, 1] = point[1]
-            values[i, j, 0] = point[2]
-            values[i, j, 1] = point[3]
-            values[i, j, 2] = point[4]
+            _keep(point, places[i, j], values[i, j])

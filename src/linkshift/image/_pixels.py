@@ -16,8 +16,6 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift.image._filter_loops import WHOLE_LANES
 
-__all__ = ["ColourSpace", "Pixels", "check_count", "needs_skimage", "read_pixels"]
-
 ColourSpace = Literal["given", "lab"]
 
 _ROWS = 64  # converted at a time: colour conversions need many times the memory of their input
@@ -28,27 +26,15 @@ _FINEST = 2.0**-22  # of the span of the values: what float32 can still resolve
 class Pixels:
     """An image, and how its values relate to those that are filtered.
 
-    Filtered values are ``(value - offset) / scale`` in the given colours, L*, a*, b* in Lab.
-
-    Attributes
-    ----------
-    image : ndarray of shape (h, w, channels)
-        The values as given.
-    n_colours : int
-        Channels that are filtered: 1 or 3. A channel after them is alpha.
-    colour_space : "given" or "lab"
-        Where they are filtered.
-    lowest, highest : float
-        Least and greatest value of the filtered channels.
-    offset, scale : float
-        Zero and one for whole numbers, which float32 holds exactly; for floats the middle of
-        the values and a power of two near the range bandwidth, or their span if that is less.
+    Filtered values are ``(value - offset) / scale`` in the given colours, L*, a*, b* in Lab. Offset
+    and scale are zero and one for whole numbers, which float32 holds exactly; for floats the middle
+    of the values and a power of two near the range bandwidth, or their span if that is less.
     """
 
-    image: Array
-    n_colours: int
-    colour_space: ColourSpace
-    lowest: float
+    image: Array  # (h, w, channels), as given
+    n_colours: int  # channels that are filtered: 1 or 3; a channel after them is alpha
+    colour_space: ColourSpace  # where they are filtered
+    lowest: float  # value of the filtered channels
     highest: float
     offset: float
     scale: float
@@ -58,12 +44,16 @@ class Pixels:
         """Height and width."""
         return self.image.shape[0], self.image.shape[1]
 
+    def stripes(self) -> list[slice]:
+        """Rows that are converted at a time."""
+        h = self.size[0]
+        return [slice(begin, min(begin + _ROWS, h)) for begin in range(0, h, _ROWS)]
+
     def planes(self, dtype: type[np.number[Any]]) -> Array:
         """Put filtered values into padded planes: 3, or 2 if grey, of which the last is zero."""
         h, w = self.size
         found = np.zeros((3 if self.n_colours == 3 else 2, h, w + WHOLE_LANES - 1), dtype=dtype)
-        for begin in range(0, h, _ROWS):
-            rows = slice(begin, min(begin + _ROWS, h))
+        for rows in self.stripes():
             values = self._to_filtered(self.image[rows, :, : self.n_colours])
             found[: self.n_colours, rows, :w] = np.moveaxis(values, 2, 0)
         return found
@@ -82,9 +72,8 @@ class Pixels:
 
     def _to_filtered(self, rows: Array) -> Array:
         if self.colour_space == "lab":
-            white = _white(self.image.dtype)
-            lab: Array = _skimage_color().rgb2lab(rows.astype(np.float32) / np.float32(white))
-            return lab
+            white = np.float32(_white(self.image.dtype))
+            return _skimage_color().rgb2lab(rows.astype(np.float32) / white)
         if self.image.dtype.kind == "u":
             return rows
         return (rows.astype(np.float64) - self.offset) / self.scale
@@ -106,14 +95,7 @@ class Pixels:
 def read_pixels(image: ArrayLike, colour_space: ColourSpace, range_bandwidth: float) -> Pixels:
     """Check an image; refuse what cannot be filtered, with the remedy.
 
-    Parameters
-    ----------
-    image : array-like of shape (h, w), (h, w, 1), (h, w, 3) or (h, w, 4)
-        Grey, RGB or RGBA; uint8, uint16 or float.
-    colour_space : "given" or "lab"
-        Where it is to be filtered.
-    range_bandwidth : float
-        Bandwidth of the values, to which floats are scaled.
+    Floats are scaled to the range bandwidth.
     """
     if colour_space not in get_args(ColourSpace):
         raise ValueError(f'colour_space={colour_space!r} is none of "given" and "lab".')

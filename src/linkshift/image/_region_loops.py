@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """The hot loops of regions: union-find over pixels and over neighbouring regions."""
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from linkshift._core.jit import jit
 
 
 @jit
-def join_modes(values, places, colour_limit, place_limit, parent):  # type: ignore[no-untyped-def]
+def join_modes(values, places, colour_limit, place_limit, parent):
     """Join neighbouring pixels whose modes are close, and number the sets; their count.
 
     Limits are of squared distances. ``parent`` has room for the pixels, row by row.
@@ -35,7 +36,7 @@ def join_modes(values, places, colour_limit, place_limit, parent):  # type: igno
 
 
 @jit
-def add_up(regions, features, counts, sums):  # type: ignore[no-untyped-def]
+def add_up(regions, features, counts, sums):
     """Count the pixels of each region and sum their features."""
     h, w = regions.shape
     for i in range(h):
@@ -47,7 +48,7 @@ def add_up(regions, features, counts, sums):  # type: ignore[no-untyped-def]
 
 
 @jit
-def border_pairs(regions, pairs, lengths):  # type: ignore[no-untyped-def]
+def border_pairs(regions, pairs, lengths):
     """List the regions on both sides of each piece of border, the lesser first; their number.
 
     A piece goes as far along a row as its pair is the same; ``lengths`` counts its sides of pixels.
@@ -74,7 +75,7 @@ def border_pairs(regions, pairs, lengths):  # type: ignore[no-untyped-def]
 
 
 @jit
-def join_most_similar(pairs, distances, willing, limit, parent):  # type: ignore[no-untyped-def]
+def join_most_similar(pairs, distances, willing, limit, parent):
     """Join each region with its most similar neighbour, and number the sets; their count.
 
     A region takes part if it is ``willing`` or the neighbour's distance is within ``limit``.

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """The hot loops of scribbles: regions cut between strokes, and regions merged under links.
 
 The graph of regions is a set of half-edges: number e leads to ``to[e]``, number e ^ 1 leads back,
@@ -15,7 +16,7 @@ from linkshift._core.jit import jit, jit_inline
 
 
 @jit
-def mean_step(regions, cut, values):  # type: ignore[no-untyped-def]
+def mean_step(regions, cut, values):
     """Mean squared difference of neighbouring pixels that share a region which is to be cut."""
     h, w, d = values.shape
     total, count = 0.0, 0
@@ -33,7 +34,7 @@ def mean_step(regions, cut, values):  # type: ignore[no-untyped-def]
 
 
 @jit
-def flood(regions, cut, values, scale, strokes):  # type: ignore[no-untyped-def]
+def flood(regions, cut, values, scale, strokes):
     """Give pixels of some regions the number of the nearest stroke, along paths in the region.
 
     A step to a neighbour costs 1 + (squared difference of values) / scale. Pixels that no stroke
@@ -69,13 +70,13 @@ def flood(regions, cut, values, scale, strokes):  # type: ignore[no-untyped-def]
 
 
 @jit_inline
-def _may_join(one, other):  # type: ignore[no-untyped-def]
+def _may_join(one, other):
     """Whether the numbers of two regions let them be one."""
     return one == 0 or other == 0 or one == other
 
 
 @jit_inline
-def _distance(points, sizes, edge, a, b, share, power):  # type: ignore[no-untyped-def]
+def _distance(points, sizes, edge, a, b, share, power):
     """Return how far two adjacent regions are from being one; ``edge`` is (length, contrast)."""
     far = 0.0
     for c in range(points.shape[1]):
@@ -85,7 +86,7 @@ def _distance(points, sizes, edge, a, b, share, power):  # type: ignore[no-untyp
 
 
 @jit
-def _find_nearest(r, graph, edges, points, sizes, numbers, share, power):  # type: ignore[no-untyped-def]
+def _find_nearest(r, graph, edges, points, sizes, numbers, share, power):
     """Nearest region that r may be merged with, and its distance; of equals the smallest."""
     head, after, to = graph
     nearest, least = -1, np.inf
@@ -108,7 +109,7 @@ def _find_nearest(r, graph, edges, points, sizes, numbers, share, power):  # typ
 
 
 @jit
-def _merge(a, b, graph, edges, points, sizes, numbers, slot):  # type: ignore[no-untyped-def]
+def _merge(a, b, graph, edges, points, sizes, numbers, slot):
     """Put region b into a: mean, size, number, borders. ``slot`` is all -1, before and after."""
     head, after, to = graph
     both = sizes[a] + sizes[b]
@@ -145,9 +146,7 @@ def _merge(a, b, graph, edges, points, sizes, numbers, slot):  # type: ignore[no
 
 
 @jit
-def merge_regions(  # type: ignore[no-untyped-def]
-    pairs, edges, points, sizes, numbers, limit, least_size, share, power
-):
+def merge_regions(pairs, edges, points, sizes, numbers, limit, least_size, share, power):
     """Merge adjacent regions, the nearest two first, until the nearest are farther than limit.
 
     Regions of different numbers are never merged. Those without a number that are smaller than

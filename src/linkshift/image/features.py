@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -13,12 +14,9 @@ from scipy.ndimage import gaussian_filter
 
 from linkshift.image._pixels import Pixels, needs_skimage, read_pixels
 
-__all__ = ["FeatureSpaces", "pixel_features"]
-
 Floats = NDArray[np.float32]
 FeatureSpaces = str | Mapping[str, float]
 
-_ROWS = 64  # converted at a time: colour conversions need many times the memory of their input
 _ANY_RANGE = 2.0**100  # of values: nothing is filtered here
 _SCALES = (1.0, 2.0)  # of the texture's filters, in pixels
 _ORIENTATIONS = 6
@@ -150,31 +148,17 @@ def _unit_colours(pixels: Pixels, rows: slice) -> Floats:
     return values if pixels.n_colours == 3 else np.repeat(values, 3, axis=2)
 
 
-def _stripes(pixels: Pixels) -> list[slice]:
-    h = pixels.size[0]
-    return [slice(begin, min(begin + _ROWS, h)) for begin in range(0, h, _ROWS)]
-
-
 def _rgb(pixels: Pixels, found: Floats) -> None:
-    for rows in _stripes(pixels):
+    for rows in pixels.stripes():
         found[rows] = np.float32(100.0) * _unit_colours(pixels, rows)
 
 
-def _lab(pixels: Pixels, found: Floats) -> None:
-    """Give L*, a*, b*, or L* alone."""
-    _lab_columns(pixels, found, 0)
-
-
-def _chroma(pixels: Pixels, found: Floats) -> None:
-    _lab_columns(pixels, found, 1)
-
-
-def _lab_columns(pixels: Pixels, found: Floats, first: int) -> None:
+def _lab(pixels: Pixels, found: Floats, first: int = 0) -> None:
     """Give L*, a*, b* from column ``first`` on, as many as there is room for."""
     with needs_skimage("intensity, chroma, lab and texture need"):
         from skimage.color import rgb2lab
     last = first + found.shape[2]
-    for rows in _stripes(pixels):
+    for rows in pixels.stripes():
         found[rows] = rgb2lab(_unit_colours(pixels, rows))[..., first:last]
     if pixels.n_colours == 1:
         found[..., 1 - first :] = 0.0  # the conversion leaves some rounding
@@ -216,15 +200,14 @@ def _texture(pixels: Pixels, found: Floats) -> None:
 
 def _energy(response: Floats) -> Floats:
     smooth = gaussian_filter(response * response, _SMOOTHING, mode="nearest", output=np.float32)
-    root: Floats = np.sqrt(np.maximum(smooth, np.float32(0.0)))
-    return root
+    return np.sqrt(np.maximum(smooth, np.float32(0.0)))
 
 
 # Name, number of columns, and what fills them.
 _SPACES: dict[str, tuple[int, Callable[[Pixels, Floats], None]]] = {
     "intensity": (1, _lab),
     "rgb": (3, _rgb),
-    "chroma": (2, _chroma),
+    "chroma": (2, partial(_lab, first=1)),
     "lab": (3, _lab),
     "position": (2, _position),
     "texture": (2 * len(_SCALES) * _ORIENTATIONS, _texture),

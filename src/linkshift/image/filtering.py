@@ -20,8 +20,6 @@ from linkshift._core.threads import n_threads
 from linkshift.image._filter_loops import KNOWN_SHAPE, WHOLE_LANES, climb_rows, opencv_rows
 from linkshift.image._pixels import ColourSpace, Pixels, read_pixels
 
-__all__ = ["ImageModes", "mean_shift_filter", "mean_shift_modes"]
-
 Kernel = Literal["flat", "gaussian"]
 Mode = Literal["converged", "opencv"]
 Rows = Callable[[int, Array, Array], int]  # first row, values and places to fill: pixels not there
@@ -203,8 +201,7 @@ def mean_shift_modes(
     pixels = options.read(image)
     h, w = pixels.size
     found = ImageModes(
-        np.empty((h, w, 2), dtype=np.float32),
-        np.empty((h, w, pixels.n_colours), dtype=np.float32),
+        np.empty((h, w, 2), dtype=np.float32), np.empty((h, w, pixels.n_colours), dtype=np.float32)
     )
 
     def keep(begin: int, values: Array, places: Array) -> None:

@@ -19,8 +19,6 @@ from linkshift._core.threads import n_threads
 from linkshift.image._pixels import check_count
 from linkshift.image.features import FeatureSpaces, pixel_features
 
-__all__ = ["KMEANS_FEATURES", "Elbow", "elbow_point", "fit_kmeans", "kmeans_elbow"]
-
 Seed = int | np.random.RandomState | None
 
 KMEANS_FEATURES = {"lab": 1.0, "position": 0.1}
@@ -105,17 +103,6 @@ def elbow_point(n_clusters: ArrayLike, inertia: ArrayLike) -> int:
     Both axes are scaled to run from 0 to 1, so that units are of no account; of several points,
     and where no point is below the chord, the least number of clusters is taken.
 
-    Parameters
-    ----------
-    n_clusters : array-like of shape (m,)
-        Increasing numbers of clusters.
-    inertia : array-like of shape (m,)
-        The curve.
-
-    Returns
-    -------
-    int
-
     References
     ----------
     V. Satopaa, J. Albrecht, D. Irwin, B. Raghavan: Finding a "Kneedle" in a Haystack. ICDCS
@@ -169,5 +156,4 @@ def fit_kmeans(points: Array, k: int, n_jobs: int | None, random: np.random.Rand
 def _sample(points: Array, random: np.random.RandomState) -> Array:
     if points.shape[0] <= _SAMPLE:
         return points
-    drawn: Array = points[np.sort(random.choice(points.shape[0], _SAMPLE, replace=False))]
-    return drawn
+    return points[np.sort(random.choice(points.shape[0], _SAMPLE, replace=False))]

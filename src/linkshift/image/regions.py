@@ -13,23 +13,8 @@ from numpy.typing import NDArray
 
 from linkshift._core.arrays import Array
 from linkshift.image._pixels import check_count, needs_skimage
-from linkshift.image._region_loops import (
-    add_up,
-    border_pairs,
-    join_modes,
-    join_most_similar,
-)
+from linkshift.image._region_loops import add_up, border_pairs, join_modes, join_most_similar
 from linkshift.image.filtering import ImageModes
-
-__all__ = [
-    "RegionGraph",
-    "connected_regions",
-    "least_size",
-    "merge_similar",
-    "merge_small",
-    "mode_regions",
-    "region_graph",
-]
 
 Regions = NDArray[np.int32]
 
@@ -42,22 +27,13 @@ _SHARE = 300  # the least region is this part of the image
 class RegionGraph:
     """Regions as points, and which of them touch.
 
-    Attributes
-    ----------
-    counts : ndarray of shape (r,), int64
-        Pixels of each region.
-    sums : ndarray of shape (r, d), float64
-        Sums of their features.
-    pairs : ndarray of shape (e, 2), int32
-        Regions that have a border in common, the lesser first, in lexical order, each pair once.
-    lengths : ndarray of shape (e,), int64
-        Sides of pixels along their border.
+    ``pairs`` have a border in common: the lesser first, in lexical order, each pair once.
     """
 
-    counts: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    pairs: NDArray[np.int32]
-    lengths: NDArray[np.int64]
+    counts: NDArray[np.int64]  # pixels of each region
+    sums: NDArray[np.float64]  # (r, d): sums of their features
+    pairs: NDArray[np.int32]  # (e, 2)
+    lengths: NDArray[np.int64]  # sides of pixels along their border
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -82,8 +58,7 @@ class RegionGraph:
         smaller = np.minimum(self.counts[first], self.counts[second])
         touching = np.sqrt(smaller) / self.lengths
         # Two roots are the same on any machine; a power need not be.
-        found: NDArray[np.float64] = np.sqrt(total) * np.sqrt(np.sqrt(touching))
-        return found
+        return np.sqrt(total) * np.sqrt(np.sqrt(touching))
 
     def joined(self, into: NDArray[np.int32]) -> RegionGraph:
         """Give the graph of sets of regions: ``into`` has the set of each, from 0 without gaps."""
@@ -100,18 +75,6 @@ def mode_regions(modes: ImageModes, spatial_bandwidth: float, range_bandwidth: f
 
     Two neighbouring pixels are of one region if their modes are within the bandwidths of each
     other, in place and in colour (Comaniciu and Meer 2002, section 4.2, step 2, over neighbours).
-
-    Parameters
-    ----------
-    modes : ImageModes
-        Of every pixel.
-    spatial_bandwidth, range_bandwidth : float
-        Largest distance in place and in colour.
-
-    Returns
-    -------
-    ndarray of shape (h, w), int32
-        Connected regions.
     """
     h, w = modes.values.shape[:2]
     parent = np.empty(h * w, dtype=np.int32)
@@ -123,14 +86,6 @@ def mode_regions(modes: ImageModes, spatial_bandwidth: float, range_bandwidth: f
 
 def connected_regions(labels: Array) -> Regions:
     """Split a label image into connected regions.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (h, w), of whole numbers
-
-    Returns
-    -------
-    ndarray of shape (h, w), int32
 
     Examples
     --------
@@ -147,18 +102,7 @@ def connected_regions(labels: Array) -> Regions:
 
 
 def region_graph(regions: Regions, features: Array) -> RegionGraph:
-    """Sum up the features of each region, and find out which regions touch.
-
-    Parameters
-    ----------
-    regions : ndarray of shape (h, w), int32
-        From 0 without gaps.
-    features : ndarray of shape (h, w, d)
-
-    Returns
-    -------
-    RegionGraph
-    """
+    """Sum up the features of regions numbered without gaps, and find out which regions touch."""
     n = int(regions.max()) + 1
     counts = np.zeros(n, dtype=np.int64)
     sums = np.zeros((n, features.shape[2]))
@@ -178,18 +122,7 @@ def merge_similar(graph: RegionGraph, bandwidth: float) -> tuple[RegionGraph, ND
     Afterwards all neighbours are farther apart than the bandwidth. Rounds are few, where a queue
     would touch all neighbours of a large region for each that it takes in.
 
-    Parameters
-    ----------
-    graph : RegionGraph
-    bandwidth : float
-        In the units of the features; zero merges equal regions only.
-
-    Returns
-    -------
-    graph : RegionGraph
-        Of what is left.
-    into : ndarray of shape (r,), int32
-        The region that each has become a part of.
+    Gives the graph of what is left, and the region that each has become a part of.
     """
     into = np.arange(graph.counts.shape[0], dtype=np.int32)
     for level in range(_LEVELS - 1, -1, -1):
@@ -200,31 +133,14 @@ def merge_similar(graph: RegionGraph, bandwidth: float) -> tuple[RegionGraph, ND
 def merge_small(graph: RegionGraph, min_size: int) -> tuple[RegionGraph, NDArray[np.int32]]:
     """Merge regions of fewer than ``min_size`` pixels into their most similar neighbours.
 
-    In rounds, until every region is large enough or the only one.
-
-    Parameters
-    ----------
-    graph : RegionGraph
-    min_size : int
-
-    Returns
-    -------
-    graph, into
-        As `merge_similar` does.
+    In rounds, until every region is large enough or the only one. Gives what `merge_similar` does.
     """
     into = np.arange(graph.counts.shape[0], dtype=np.int32)
     return _rounds(graph, into, -1.0, min_size)
 
 
 def least_size(min_size: int | None, n_pixels: int) -> int:
-    """Pixels that a region has at least; None takes a three-hundredth of the image.
-
-    Examples
-    --------
-    >>> from linkshift.image.regions import least_size
-    >>> least_size(None, 154401), least_size(None, 99), least_size(20, 99)
-    (514, 1, 20)
-    """
+    """Pixels that a region has at least; None takes a three-hundredth of the image."""
     return max(n_pixels // _SHARE, 1) if min_size is None else check_count("min_size", min_size)
 
 

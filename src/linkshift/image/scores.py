@@ -12,14 +12,6 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from linkshift._core.arrays import Array
 
-__all__ = [
-    "SegmentationScores",
-    "probabilistic_rand_index",
-    "segmentation_covering",
-    "segmentation_scores",
-    "variation_of_information",
-]
-
 
 @dataclass(frozen=True)
 class SegmentationScores:

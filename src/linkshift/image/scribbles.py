@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,23 +13,10 @@ from linkshift.image._region_loops import add_up
 from linkshift.image._scribble_loops import flood, mean_step, merge_regions
 from linkshift.image.regions import least_size
 
-__all__ = ["check_scribbles", "segment_scribbled"]
-
-
 _BANDWIDTH = 16.0
 _PLACE = 10.0  # distance of the ends of the longer side, in units of the features
 _CONTRAST = 0.25  # share of the contrast along the border in the distance of two regions
 _BORDER = 0.25  # power of the shape of their border
-
-
-class _Graph(NamedTuple):
-    """Regions as weighted points, and the borders between them."""
-
-    sizes: Array  # pixels
-    means: Array  # of the features, (r, d)
-    places: Array  # mean row and column, (r, 2)
-    pairs: Array  # regions that touch, (e, 2)
-    borders: Array  # length, and sum of the differences across, (e, 2)
 
 
 def segment_scribbled(
@@ -118,14 +104,12 @@ def segment_scribbled(
     least = least_size(min_size, marks.size)
     strokes, n_strokes = _dense(marks)
     pieces = _cut(_dense(areas + 1)[0] - 1, values, strokes)
-    graph = _region_graph(pieces, values)
-    numbers = np.zeros(len(graph.sizes), dtype=np.int64)
+    sizes, means, places = _regions(pieces, values)
+    pairs, borders = _borders(pieces, values, len(sizes))
+    numbers = np.zeros(len(sizes), dtype=np.int64)
     numbers[pieces[strokes > 0]] = strokes[strokes > 0]
-    places = graph.places * (_PLACE / max(size))
-    points = np.hstack([graph.means, places])
-    into = merge_regions(
-        graph.pairs, graph.borders, points, graph.sizes, numbers, limit, least, _CONTRAST, _BORDER
-    )
+    points = np.hstack([means, places * (_PLACE / max(size))])
+    into = merge_regions(pairs, borders, points, sizes, numbers, limit, least, _CONTRAST, _BORDER)
     # Each part of a stroke has grown by itself; now they are one.
     first = np.zeros(n_strokes + 1, dtype=np.int64)
     first[numbers[into]] = into
@@ -152,13 +136,20 @@ def _cut(regions: Array, values: Array, strokes: Array) -> Array:
     return _dense(offset[regions] + nearest + 1)[0] - 1
 
 
-def _region_graph(regions: Array, values: Array) -> _Graph:
+def _regions(regions: Array, values: Array) -> tuple[Array, Array, Array]:
+    """Pixels of each region, their mean features, and their mean row and column."""
     n = int(regions.max()) + 1
     h, w, d = values.shape
     counts, sums = np.zeros(n, dtype=np.int64), np.zeros((n, d))
     add_up(regions, values, counts, sums)
     rows = np.bincount(regions.ravel(), np.repeat(np.arange(h, dtype=np.float64), w), n)
     columns = np.bincount(regions.ravel(), np.tile(np.arange(w, dtype=np.float64), h), n)
+    sizes = counts.astype(np.float64)
+    return sizes, sums / sizes[:, None], np.stack([rows, columns], axis=1) / sizes[:, None]
+
+
+def _borders(regions: Array, values: Array, n: int) -> tuple[Array, Array]:
+    """Regions that touch, and of each border its length and the sum of the differences across."""
     keys, steps = [], []
     for one, other in (
         ((slice(None), slice(None, -1)), (slice(None), slice(1, None))),
@@ -174,14 +165,7 @@ def _region_graph(regions: Array, values: Array) -> _Graph:
     step = np.concatenate(steps)
     length = np.bincount(which, minlength=len(key)).astype(np.float64)
     borders = np.stack([length, np.bincount(which, step, len(key))], axis=1)
-    sizes = counts.astype(np.float64)
-    return _Graph(
-        sizes=sizes,
-        means=sums / sizes[:, None],
-        places=np.stack([rows, columns], axis=1) / sizes[:, None],
-        pairs=np.stack([key // n, key % n], axis=1),
-        borders=borders,
-    )
+    return np.stack([key // n, key % n], axis=1), borders
 
 
 def _dense(numbers: Array) -> tuple[Array, int]:

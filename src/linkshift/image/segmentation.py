@@ -16,13 +16,8 @@ from linkshift._core.labels import first_come
 from linkshift._core.messages import Refusal
 from linkshift.image._pixels import Pixels, check_count
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
-from linkshift.image.filtering import ImageModes, mean_shift_modes
-from linkshift.image.kmeans import (
-    KMEANS_FEATURES,
-    Seed,
-    fit_kmeans,
-    kmeans_elbow,
-)
+from linkshift.image.filtering import mean_shift_modes
+from linkshift.image.kmeans import KMEANS_FEATURES, Seed, fit_kmeans, kmeans_elbow
 from linkshift.image.regions import (
     RegionGraph,
     Regions,
@@ -35,8 +30,6 @@ from linkshift.image.regions import (
 )
 from linkshift.image.scribbles import check_scribbles, segment_scribbled
 from linkshift.modes import merge_close
-
-__all__ = ["segment"]
 
 Method = Literal["mean_shift", "kmeans"]
 
@@ -179,12 +172,8 @@ def segment(
         return _merged_by_means(over, radius, least, connected)
     if method != "kmeans":
         raise ValueError(f'method={method!r} is none of "mean_shift" and "kmeans".')
-    _refuse(
-        method,
-        spatial_bandwidth=spatial_bandwidth,
-        range_bandwidth=range_bandwidth,
-        merge_bandwidth=merge_bandwidth,
-    )
+    widths = {"spatial_bandwidth": spatial_bandwidth, "range_bandwidth": range_bandwidth}
+    _refuse(method, **widths, merge_bandwidth=merge_bandwidth)
     over = _parts_of_clusters(image, pixels, n_segments, features, n_jobs, random_state)
     if progress is not None:
         progress(h, h)
@@ -195,15 +184,12 @@ def segment(
 
 @dataclass(frozen=True)
 class _OverSegmentation:
-    """More regions than there shall be.
-
-    ``clusters`` has the cluster of each region, where there are clusters.
-    """
+    """More regions than there shall be."""
 
     regions: Regions
     features: Array
     graph: RegionGraph
-    clusters: NDArray[np.int32]
+    clusters: NDArray[np.int32]  # of each region, where there are clusters
 
 
 def _modes_of_pixels(
@@ -219,14 +205,12 @@ def _modes_of_pixels(
     """Group pixels by their modes; specks go to their neighbours."""
     values = pixel_features(image, "lab" if features is None else features)
     h_s = _SPATIAL_BANDWIDTH if spatial_bandwidth is None else spatial_bandwidth
-    modes: ImageModes
+    run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if pixels.n_colours == 3:
-        modes = mean_shift_modes(
-            image, h_s, range_bandwidth, colour_space="lab", n_jobs=n_jobs, progress=progress
-        )
+        modes = mean_shift_modes(image, h_s, range_bandwidth, colour_space="lab", **run)
     else:
         lightness = pixel_features(image, "intensity")
-        modes = mean_shift_modes(lightness, h_s, range_bandwidth, n_jobs=n_jobs, progress=progress)
+        modes = mean_shift_modes(lightness, h_s, range_bandwidth, **run)
     fine = mode_regions(modes, h_s, range_bandwidth)
     graph, into = merge_small(region_graph(fine, values), min(_SPECK, least))
     own = np.arange(graph.counts.shape[0], dtype=np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,6 @@ from linkshift.links._closure import PAIR_LIMIT
 from linkshift.links._parse import IntArray, check_count
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
-
-
-class RowPairs(NamedTuple):
-    """Must- and cannot-links by row."""
-
-    must: IntArray
-    cannot: IntArray
 
 
 def class_codes(y: Any) -> IntArray:
@@ -59,21 +52,31 @@ def _unknown(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def links_of_labels(y: Any, *, complete: bool = False) -> tuple[RowPairs, int]:
+def links_of_labels(y: Any, *, complete: bool = False) -> tuple[IntArray, IntArray, int]:
     """Chain the samples of each class; separate classes by one pair of representatives.
 
-    Or, when complete, link every two samples that have labels.
+    Or, when complete, link every two samples that have labels. Gives must- and cannot-links by row,
+    and the number of rows.
     """
     codes = class_codes(y)
     if complete:
         rows = np.flatnonzero(codes >= 0)
-        _check_pairs(len(rows))
+        count = _n_pairs(len(rows))
+        if count > PAIR_LIMIT:
+            raise ValueError(
+                f"{len(rows):,} samples have labels, which makes {count:,} pairs; leave "
+                "complete=True out, or give fewer labels"
+            )
         left, right = np.triu_indices(len(rows), k=1)
         every = np.column_stack((rows[left], rows[right]))
         same = codes[every[:, 0]] == codes[every[:, 1]]
-        return RowPairs(every[same], every[~same]), len(codes)
+        return every[same], every[~same], len(codes)
     n_classes = int(codes.max(initial=-1)) + 1
-    _check_classes(n_classes)
+    if _n_pairs(n_classes) > PAIR_LIMIT:
+        raise ValueError(
+            f"y has {n_classes:,} classes, which would need {_n_pairs(n_classes):,} cannot-links; "
+            "y should hold class labels, with -1 where the class is unknown"
+        )
     order = np.argsort(codes, kind="stable")
     order = order[codes[order] >= 0]
     label = codes[order]
@@ -81,30 +84,16 @@ def links_of_labels(y: Any, *, complete: bool = False) -> tuple[RowPairs, int]:
     must = np.column_stack((order[:-1][same], order[1:][same]))
     first = order[np.searchsorted(label, np.arange(n_classes))]
     left, right = np.triu_indices(n_classes, k=1)
-    return RowPairs(must, np.column_stack((first[left], first[right]))), len(codes)
+    return must, np.column_stack((first[left], first[right])), len(codes)
 
 
-def _check_pairs(n_labelled: int) -> None:
-    count = n_labelled * (n_labelled - 1) // 2
-    if count > PAIR_LIMIT:
-        raise ValueError(
-            f"{n_labelled:,} samples have labels, which makes {count:,} pairs; leave complete=True "
-            "out, or give fewer labels"
-        )
-
-
-def _check_classes(n_classes: int) -> None:
-    count = n_classes * (n_classes - 1) // 2
-    if count > PAIR_LIMIT:
-        raise ValueError(
-            f"y has {n_classes:,} classes, which would need {count:,} cannot-links; "
-            "y should hold class labels, with -1 where the class is unknown"
-        )
+def _n_pairs(n: int) -> int:
+    return n * (n - 1) // 2
 
 
 def sample_of_labels(
     y: Any, n_links: int, random_state: RandomState, error_rate: float
-) -> tuple[RowPairs, int]:
+) -> tuple[IntArray, IntArray, int]:
     """Draw pairs as in Schier et al. (2022), section 5.2."""
     codes = class_codes(y)
     n_links = check_count(n_links, "n_links")
@@ -113,8 +102,7 @@ def sample_of_labels(
     rows = np.flatnonzero(codes >= 0)
     label = codes[rows]
     n_classes = int(codes.max(initial=-1)) + 1
-    class_pairs = n_classes * (n_classes - 1) // 2
-    total = len(rows) * (len(rows) - 1) // 2
+    class_pairs, total = _n_pairs(n_classes), _n_pairs(len(rows))
     if n_links < class_pairs:
         raise ValueError(
             f"n_links={n_links} is too few: {n_classes} classes have {class_pairs} pairs of "
@@ -135,7 +123,7 @@ def sample_of_labels(
     wrong = rng.choice(n_links, size=round(error_rate * n_links), replace=False)
     together[wrong] = ~together[wrong]
     pairs = rows[pairs]
-    return RowPairs(pairs[together], pairs[~together]), len(codes)
+    return pairs[together], pairs[~together], len(codes)
 
 
 def _generator(random_state: RandomState) -> np.random.Generator:

@@ -17,10 +17,9 @@ from linkshift._core.arrays import offsets
 from linkshift.links._closure import Closure, close_components, components, inside
 from linkshift.links._combine import union
 from linkshift.links._conflicts import conflict_error
+from linkshift.links._graph import LinkGraph, walk
 from linkshift.links._links import Links
 from linkshift.links._parse import FloatArray, IntArray, Parsed
-
-__all__ = ["Chains", "ClosedLinks", "ImpliedConfidence", "SignedEdges", "Units", "signed_edges"]
 
 
 class SignedEdges(NamedTuple):
@@ -207,13 +206,8 @@ class ClosedLinks:
 
     @cached_property
     def _must_matrix(self) -> Any:
-        from scipy.sparse import csr_array
-
         must = self.certain.must if not self.contradictory else self.certain.must[:0]
-        both = np.concatenate((must, must[:, ::-1]))
-        matrix = csr_array(
-            (np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(self.n_samples,) * 2
-        )
+        matrix = LinkGraph(must, must[:0], self.n_samples).matrix()
         matrix.sort_indices()  # of equally short chains, the one through lower rows
         return matrix
 
@@ -238,10 +232,7 @@ class Chains:
 
     def to(self, row: int) -> tuple[int, ...]:
         """Give the rows of the chain, from the first to this one."""
-        found = [row]
-        while found[-1] != self.row:
-            found.append(int(self.before[found[-1]]))
-        return tuple(reversed(found))
+        return walk(self.before, self.row, row)
 
 
 class ImpliedConfidence:
@@ -260,11 +251,8 @@ class ImpliedConfidence:
         self.inside = np.ones(closure.n_components)
         np.minimum.at(self.inside, closure.component[links.must[:, 0]], links.must_confidence)
         self.between: dict[tuple[int, int], float] = {}
-        for (a, b), c in zip(
-            np.sort(closure.component[links.cannot], axis=1).tolist(),
-            links.cannot_confidence.tolist(),
-            strict=True,
-        ):
+        apart = np.sort(closure.component[links.cannot], axis=1).tolist()
+        for (a, b), c in zip(apart, links.cannot_confidence.tolist(), strict=True):
             implied = min(c, self.inside[a], self.inside[b])
             self.between[a, b] = max(self.between.get((a, b), 0.0), implied)
 

@@ -20,10 +20,9 @@ BLOCK = 1 << 16
 class Closure:
     """The transitive closure of a set of links, kept small.
 
-    Must-links are an equivalence: if a ~ b and b ~ c then a ~ c. A cannot-link
-    between two samples separates everything that is must-linked to either:
-    if a ~ a', b ~ b' and a cannot meet b, then a' cannot meet b' [1]_.
-    Samples are therefore numbered by component, and cannot-links are kept
+    Must-links are an equivalence: if a ~ b and b ~ c then a ~ c. A cannot-link between two samples
+    separates everything that is must-linked to either: if a ~ a', b ~ b' and a cannot meet b, then
+    a' cannot meet b' [1]_. Samples are therefore numbered by component, and cannot-links are kept
     between components. Memory is linear in samples and links.
 
     Attributes
@@ -168,21 +167,13 @@ def close_components(component: IntArray, cannot: IntArray) -> Closure:
 # What a subset keeps of the closure ---------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Chained:
-    """Each component as one chain whose gaps carry confidences.
+def chained(must: IntArray, confidence: FloatArray, n: int) -> tuple[IntArray, FloatArray]:
+    """Each component as a chain: nodes in order, and the confidence of each gap to the next.
 
-    The chain is the leaf order of the single-linkage tree, so the confidence
-    with which any two samples are linked (the weakest link on the strongest
-    path between them) is the lowest gap between them.
+    Nodes are joined from the surest link down, the joined groups end to end. That is the leaf order
+    of the single-linkage tree, so the confidence with which any two samples are linked (the weakest
+    link on the strongest path between them) is the lowest gap between them; 0 between chains.
     """
-
-    order: IntArray  # nodes, chain after chain
-    gap: FloatArray  # gap[i] joins order[i] and order[i + 1]; 0 between chains
-
-
-def chained(must: IntArray, confidence: FloatArray, n: int) -> Chained:
-    """Join nodes from the surest link down, chaining the joined groups end to end."""
     forest = DisjointSets(n)
     following, tail, gap_after = [-1] * n, list(range(n)), [0.0] * n
     for e in np.argsort(-confidence, kind="stable"):
@@ -199,7 +190,7 @@ def chained(must: IntArray, confidence: FloatArray, n: int) -> Chained:
                 order.append(step)
                 step = following[step]
     positions = np.array(order, dtype=np.int64)
-    return Chained(positions, np.array(gap_after)[positions])
+    return positions, np.array(gap_after)[positions]
 
 
 def spanning(pairs: IntArray, confidence: FloatArray, n: int) -> NDArray[np.bool_]:
@@ -224,17 +215,16 @@ def implied(
     are not kept. Cannot-links: each end moves to the kept node it is most
     surely linked to. A moved link is as sure as the weakest link used.
     """
-    chain = chained(must, must_confidence, len(kept))
-    n = len(kept)
-    before, to_before = _nearest_kept(chain.order, chain.gap, kept)
+    order, gap = chained(must, must_confidence, len(kept))
+    before, to_before = _nearest_kept(order, gap, kept)
     # The same walk from the other end: the gap in front of a node becomes the one behind it.
-    reversed_gap = np.concatenate((chain.gap[:-1][::-1], np.zeros(min(n, 1))))
-    after, to_after = _nearest_kept(chain.order[::-1], reversed_gap, kept)
+    reversed_gap = np.concatenate((gap[:-1][::-1], np.zeros(min(len(kept), 1))))
+    after, to_after = _nearest_kept(order[::-1], reversed_gap, kept)
     sure = np.where(to_before >= to_after, to_before, to_after)
     stand_in = np.where(to_before >= to_after, before, after)
 
-    line = chain.order[kept[chain.order]]
-    joined = np.array(_joining(chain, kept), dtype=np.float64)
+    line = order[kept[order]]
+    joined = np.array(_joining(order, gap, kept), dtype=np.float64)
     usable = joined > 0
     pairs = np.sort(np.column_stack((line[:-1], line[1:]))[usable], axis=1)
 
@@ -260,11 +250,11 @@ def _nearest_kept(
     return found, sure
 
 
-def _joining(chain: Chained, kept: NDArray[np.bool_]) -> list[float]:
+def _joining(order: IntArray, gap: FloatArray, kept: NDArray[np.bool_]) -> list[float]:
     """Weakest gap between each kept node and the next kept one."""
     joined: list[float] = []
     weakest, started = 1.0, False
-    for node, step in zip(chain.order.tolist(), chain.gap.tolist(), strict=True):
+    for node, step in zip(order.tolist(), gap.tolist(), strict=True):
         if kept[node]:
             if started:
                 joined.append(weakest)

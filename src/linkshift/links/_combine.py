@@ -144,23 +144,15 @@ def without(parsed: Parsed, must: IntArray, cannot: IntArray) -> Parsed:
 
 def identity(parsed: Parsed) -> Hashable:
     """Give what two equal sets of pairs have in common, whatever their order."""
-    if parsed.names is not None:
-        return tuple(
-            frozenset(
-                (frozenset(pair), float(confidence))
-                for pair, confidence in zip(
-                    named(weighted(parsed, kind)[0], parsed.names),
-                    weighted(parsed, kind)[1],
-                    strict=True,
-                )
-            )
-            for kind in KINDS
-        )
-    parts = []
+    parts: list[Hashable] = []
     for kind in KINDS:
         pairs, confidence = weighted(parsed, kind)
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        parts.append((pairs[order].tobytes(), confidence[order].tobytes()))
+        if parsed.names is None:
+            order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+            parts.append((pairs[order].tobytes(), confidence[order].tobytes()))
+        else:
+            ends = map(frozenset, named(pairs, parsed.names))
+            parts.append(frozenset(zip(ends, confidence.tolist(), strict=True)))
     return tuple(parts)
 
 

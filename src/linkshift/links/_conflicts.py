@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkshift._core.text import counted
 from linkshift.links._combine import named
-from linkshift.links._graph import compact
+from linkshift.links._graph import Found, compact
 from linkshift.links._parse import IntArray
 from linkshift.links._removal import Pair, Removal, smallest_removal
 
@@ -55,7 +55,7 @@ def shown_chain(chain: Sequence[Hashable]) -> str:
     return " - ".join(ends)
 
 
-class Conflicts(Sequence[Conflict]):
+class Conflicts(Found[Conflict]):
     """Every contradiction among some links.
 
     A sequence of `Conflict`, one for each cannot-link whose ends are connected
@@ -96,31 +96,12 @@ class Conflicts(Sequence[Conflict]):
         """Positions of the contradicted cannot-links among all, found without their chains."""
         return self._positions
 
-    @overload
-    def __getitem__(self, index: int) -> Conflict: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Conflict, ...]: ...
-    def __getitem__(self, index: int | slice) -> Conflict | tuple[Conflict, ...]:
-        wanted = range(len(self))[index]
-        if isinstance(wanted, range):
-            self._find(list(wanted))
-            return tuple(self._found[i] for i in wanted)
-        self._find([wanted])
-        return self._found[wanted]
-
     def __iter__(self) -> Iterator[Conflict]:
-        self._find(list(range(len(self))))
-        for index in range(len(self)):
-            yield self._found[index]
-
-    def __repr__(self) -> str:
-        return f"<Conflicts: {len(self)}>"
+        return iter(self[:])  # found together
 
     def __str__(self) -> str:
-        links = self.links
-        given = f"{counted(len(links._pairs.must), 'must-link')} and " + counted(
-            len(links._pairs.cannot), "cannot-link"
-        )
+        must, cannot = self.links._pairs[:2]
+        given = f"{counted(len(must), 'must-link')} and {counted(len(cannot), 'cannot-link')}"
         if not self:
             return f"No conflicts among {given}."
         lines = [f"{counted(len(self), 'conflict')} among {given}:"]
@@ -154,14 +135,14 @@ class Conflicts(Sequence[Conflict]):
         removal = self.suggested_removal
         return self.links.remove(must=removal.must, cannot=removal.cannot)
 
-    def _find(self, wanted: list[int]) -> None:
+    def _items(self, wanted: Sequence[int]) -> tuple[Conflict, ...]:
         missing = [index for index in wanted if index not in self._found]
-        if not missing:
-            return
         names = self.links._pairs.names
-        for position, chain in self._graph.chains(self._positions[np.array(missing)]):
-            ends = named(self._rows[np.array(chain)].reshape(1, -1), names)[0]
-            self._found[self._index[position]] = Conflict((ends[0], ends[-1]), ends)
+        if missing:
+            for position, chain in self._graph.chains(self._positions[np.array(missing)]):
+                ends = named(self._rows[np.array(chain)].reshape(1, -1), names)[0]
+                self._found[self._index[position]] = Conflict((ends[0], ends[-1]), ends)
+        return tuple(self._found[index] for index in wanted)
 
     def _removal_lines(self) -> list[str]:
         removal = self.suggested_removal

@@ -236,8 +236,7 @@ def read_json(source: PathLike, duplicates: Duplicates = "raise") -> tuple[Parse
         if n_samples is not None:
             n_samples = check_count(n_samples)
             if pairs.names is None:
-                for kind in KINDS:
-                    check_range(getattr(pairs, kind), kind, n_samples)
+                check_range(pairs, n_samples)
     except PairError as error:
         raise type(error)(f"{where}: {error}", error.kind, error.position) from error
     except (ValueError, TypeError) as error:

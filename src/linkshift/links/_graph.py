@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkshift.links._closure import components, inside
 from linkshift.links._parse import FloatArray, IntArray
+
+Item = TypeVar("Item")
+
+
+class Found(Sequence[Item]):
+    """A sequence whose items are worked out when they are asked for, several at once."""
+
+    @abstractmethod
+    def _items(self, wanted: Sequence[int]) -> tuple[Item, ...]: ...
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, index: int | slice) -> Item | tuple[Item, ...]:
+        wanted = range(len(self))[index]
+        return self._items(wanted) if isinstance(wanted, range) else self._items([wanted])[0]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)}>"
 
 
 @dataclass(frozen=True)
@@ -55,12 +76,7 @@ class LinkGraph:
         must = np.flatnonzero(wanted[self.component[self.must[:, 0]]])
         among = inside(self.cannot, self.component) & wanted[self.component[self.cannot[:, 0]]]
         cannot = np.flatnonzero(among)
-        nodes, pairs = np.unique(
-            np.concatenate((self.must[must], self.cannot[cannot])), return_inverse=True
-        )
-        pairs = pairs.reshape(-1, 2)
-        graph = LinkGraph(pairs[: len(must)], pairs[len(must) :], len(nodes))
-        return graph, must, cannot
+        return compact(self.must[must], self.cannot[cannot])[0], must, cannot
 
     def chains(
         self,
@@ -76,7 +92,7 @@ class LinkGraph:
         One breadth-first search serves every conflict that shares an end. The
         end with more conflicts is the source, so that few searches are needed.
         """
-        matrix = self._matrix(use, length)
+        matrix = self.matrix(use, length)
         sources = self._sources(cannots)
         order = np.argsort(sources, kind="stable")
         reached, last = np.empty(0), -1
@@ -85,7 +101,7 @@ class LinkGraph:
             if source != last:
                 reached, last = _search(matrix, source, length is not None), source
             a, b = self.cannot[cannot].tolist()
-            chain = _walk(reached, source, b if source == a else a)
+            chain = walk(reached, source, b if source == a else a)
             yield cannot, chain if chain[0] == a else chain[::-1]
 
     def _sources(self, cannots: IntArray) -> IntArray:
@@ -93,7 +109,8 @@ class LinkGraph:
         degree = np.bincount(self.cannot[cannots].ravel(), minlength=self.n)
         return np.where(degree[a] >= degree[b], a, b)
 
-    def _matrix(self, use: NDArray[np.bool_] | None, length: FloatArray | None) -> Any:
+    def matrix(self, use: NDArray[np.bool_] | None = None, length: FloatArray | None = None) -> Any:
+        """Neighbours of each node, with the lengths of the must-links between (1 if not given)."""
         from scipy.sparse import csr_array
 
         # float64 is what scipy's searches work in: anything else is copied at every call.
@@ -121,7 +138,8 @@ def _search(matrix: Any, source: int, by_length: bool) -> NDArray[Any]:
     return np.asarray(breadth_first_order(matrix, source, directed=True)[1])
 
 
-def _walk(predecessors: NDArray[Any], source: int, end: int) -> tuple[int, ...]:
+def walk(predecessors: NDArray[Any], source: int, end: int) -> tuple[int, ...]:
+    """Give the nodes from source to end."""
     chain = [end]
     while chain[-1] != source:
         chain.append(int(predecessors[chain[-1]]))

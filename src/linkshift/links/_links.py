@@ -23,9 +23,8 @@ from linkshift.links._value import PairSet
 class Links(PairSet):
     """Pairs of samples that belong together (must) or apart (cannot).
 
-    A frozen value: every method gives a new object. Two `Links` are equal when
-    they hold the same pairs with the same confidences, in any order;
-    `n_samples` is not compared.
+    A frozen value: every method gives a new object. Two `Links` are equal when they hold the same
+    pairs with the same confidences, in any order; `n_samples` is not compared.
 
     Parameters
     ----------
@@ -40,9 +39,8 @@ class Links(PairSet):
     n_samples : int, default=None
         Number of rows of the data. If given, rows beyond it raise.
     duplicates : {"raise", "drop"}, default="raise"
-        A pair given twice within one kind raises, or is kept once with its
-        higher confidence. The same pair as must and as cannot is no error
-        here: `conflicts` reports it.
+        A pair given twice within one kind raises, or is kept once with its higher confidence. The
+        same pair as must and as cannot is no error here: `conflicts` reports it.
 
     Attributes
     ----------
@@ -92,8 +90,7 @@ class Links(PairSet):
                 raise ValueError(
                     "n_samples cannot be checked for links keyed by id; pass ids instead"
                 )
-            for kind in KINDS:
-                _parse.check_range(getattr(parsed, kind), kind, n_samples)
+            _parse.check_range(parsed, n_samples)
         self._fill(parsed, n_samples)
 
     # Ways in ---------------------------------------------------------------------------------
@@ -102,10 +99,9 @@ class Links(PairSet):
     def from_labels(cls, y: Any, *, complete: bool = False) -> Self:
         """Say with links what partial labels say.
 
-        The samples of a class are must-linked in a chain, and each two classes
-        are held apart by one cannot-link between their first samples. The
-        closure of these links is complete, although their number is only
-        n + c (c - 1) / 2 for n labelled samples in c classes.
+        The samples of a class are must-linked in a chain, and each two classes are held apart by
+        one cannot-link between their first samples. The closure of these links is complete,
+        although their number is only n + c (c - 1) / 2 for n labelled samples in c classes.
 
         Parameters
         ----------
@@ -122,17 +118,12 @@ class Links(PairSet):
         >>> links.must.tolist(), links.cannot.tolist()
         ([[0, 3], [3, 4]], [[0, 1]])
         """
-        pairs, n_samples = links_of_labels(y, complete=complete)
-        return cls(pairs.must, pairs.cannot, n_samples=n_samples)
+        must, cannot, n_samples = links_of_labels(y, complete=complete)
+        return cls(must, cannot, n_samples=n_samples)
 
     @classmethod
     def sample(
-        cls,
-        y: Any,
-        n_links: int,
-        *,
-        random_state: RandomState = None,
-        error_rate: float = 0.0,
+        cls, y: Any, n_links: int, *, random_state: RandomState = None, error_rate: float = 0.0
     ) -> Self:
         """Draw random links from known labels, as an experiment does.
 
@@ -149,8 +140,7 @@ class Links(PairSet):
         random_state : int, Generator, RandomState or None, default=None
             The source of chance.
         error_rate : float, default=0.0
-            This share of the links, chosen at random among all of them, gets
-            the wrong kind.
+            This share of the links, chosen at random among all of them, gets the wrong kind.
 
         References
         ----------
@@ -163,8 +153,8 @@ class Links(PairSet):
         >>> links
         Links(2 must, 4 cannot, 5 samples)
         """
-        pairs, n_samples = sample_of_labels(y, n_links, random_state, error_rate)
-        return cls(pairs.must, pairs.cannot, n_samples=n_samples)
+        must, cannot, n_samples = sample_of_labels(y, n_links, random_state, error_rate)
+        return cls(must, cannot, n_samples=n_samples)
 
     @classmethod
     def coerce(cls, value: Any) -> Links:
@@ -227,10 +217,9 @@ class Links(PairSet):
             Rows to keep, each once, or a boolean mask. Rows are renumbered to
             their positions in `indices`.
         closed : bool, default=False
-            False keeps the pairs with both ends inside. A chain that runs
-            through a row outside is then broken. True keeps what the closure
-            implies as well: a link stands in for each broken chain, one cannot-link
-            for each separated pair of components, as sure as the
+            False keeps the pairs with both ends inside. A chain that runs through a row outside is
+            then broken. True keeps what the closure implies as well: a link stands in for each
+            broken chain, one cannot-link for each separated pair of components, as sure as the
             weakest link it stands for. Needs links without conflicts.
 
         Examples
@@ -246,7 +235,8 @@ class Links(PairSet):
         rows = row_selection(indices, self._n_samples, self._rows_needed())
         must, cannot = (_combine.weighted(pairs, kind) for kind in KINDS)
         if closed:
-            self._refuse_conflicts()
+            if conflicts := self.conflicts():
+                raise conflict_error(conflicts)
             must, cannot = renumber_closed(must, cannot, rows)
         else:
             must, cannot = renumber(*must, rows), renumber(*cannot, rows)
@@ -393,11 +383,6 @@ class Links(PairSet):
         array([3])
         """
         return summarise(self._pairs)
-
-    def _refuse_conflicts(self) -> None:
-        conflicts = self.conflicts()
-        if conflicts:
-            raise conflict_error(conflicts)
 
     # Files -----------------------------------------------------------------------------------
 

@@ -130,20 +130,21 @@ def label(
     return f"{kind}-link {position}: ({short(left)}, {short(right)})"
 
 
-def check_range(pairs: IntArray, kind: Kind, n_samples: int) -> None:
+def check_range(parsed: Parsed, n_samples: int) -> None:
     """Raise when a pair names a row beyond the data."""
-    outside = np.flatnonzero((pairs >= n_samples).any(axis=1))
-    if outside.size:
-        position = int(outside[0])
-        worst = int(pairs[position].max())
-        more = f" ({outside.size - 1} more such pairs)" if outside.size > 1 else ""
-        raise RowRangeError(
-            f"{label(kind, position, pairs)}: row {worst} is out of range for {n_samples} "
-            f"samples{more}",
-            kind,
-            position,
-            "; rows count from 0. For a subset of the data use links.take(indices)",
-        )
+    for kind, pairs in zip(KINDS, parsed[:2], strict=True):
+        outside = np.flatnonzero((pairs >= n_samples).any(axis=1))
+        if outside.size:
+            position = int(outside[0])
+            worst = int(pairs[position].max())
+            more = f" ({outside.size - 1} more such pairs)" if outside.size > 1 else ""
+            raise RowRangeError(
+                f"{label(kind, position, pairs)}: row {worst} is out of range for {n_samples} "
+                f"samples{more}",
+                kind,
+                position,
+                "; rows count from 0. For a subset of the data use links.take(indices)",
+            )
 
 
 def check_count(n_samples: Any, name: str = "n_samples") -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from linkshift.links._graph import LinkGraph, compact
@@ -13,22 +11,17 @@ from linkshift.links._parse import FloatArray, IntArray
 Bundle = tuple[float, tuple[int, ...]]
 
 
-class Reduced(NamedTuple):
-    """A graph of bundles; `members[i]` are the must-links that must-link `i` stands for."""
-
-    graph: LinkGraph
-    weight: FloatArray
-    members: list[tuple[int, ...]]
+# A graph of bundles, their weights, and the must-links that each of its must-links stands for.
+Reduced = tuple[LinkGraph, FloatArray, list[tuple[int, ...]]]
 
 
 def reduce_graph(graph: LinkGraph, weight: FloatArray) -> Reduced:
     """Drop dead ends, shorten chains, bundle parallel links.
 
-    A node that no cannot-link names is of no interest by itself. With one
-    must-link it is a dead end, which nobody needs to cut. With two it is a step
-    on a chain: the cheaper of the two is the one to cut. Links that have become
-    parallel are cut together or not at all. A chain through thousands of
-    samples, as labels make it, shrinks to the samples in conflict.
+    A node that no cannot-link names is of no interest by itself. With one must-link it is a dead
+    end, which nobody needs to cut. With two it is a step on a chain: the cheaper of the two is the
+    one to cut. Links that have become parallel are cut together or not at all. A chain through
+    thousands of samples, as labels make it, shrinks to the samples in conflict.
     """
     around: list[dict[int, Bundle]] = [{} for _ in range(graph.n)]
     for e, (a, b) in enumerate(graph.must.tolist()):
@@ -65,4 +58,4 @@ def _collected(around: list[dict[int, Bundle]], cannot: IntArray) -> Reduced:
     must = np.array([(a, b) for a, b, _ in kept], dtype=np.int64).reshape(-1, 2)
     graph, _ = compact(must, cannot)
     weight = np.array([bundle[0] for _, _, bundle in kept], dtype=np.float64)
-    return Reduced(graph, weight, [bundle[1] for _, _, bundle in kept])
+    return graph, weight, [bundle[1] for _, _, bundle in kept]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linkshift._core.disjoint import DisjointSets
 from linkshift.links._combine import named
 from linkshift.links._conflicts import shown_chain
-from linkshift.links._graph import compact
+from linkshift.links._graph import Found, compact
 from linkshift.links._parse import FloatArray, IntArray, Kind
 from linkshift.links._removal import Pair
 
@@ -57,19 +57,16 @@ def _shown(pair: Pair) -> str:
     return ", ".join(repr(end) for end in pair)
 
 
-class Redundant(Sequence[ImpliedLink]):
+class Redundant(Found[ImpliedLink]):
     """Every link that others imply: all of them can go, and nothing is lost.
 
-    A link of confidence c is redundant when other links, each of confidence c
-    or more, imply it: a must-link when a chain of must-links joins its ends, a
-    cannot-link when such chains lead from its ends to those of another
-    cannot-link. Of links that imply each other the surest stays, among equals
-    the first. A cannot-link inside a chain is no repetition but a conflict, and
-    stays.
+    A link of confidence c is redundant when other links, each of confidence c or more, imply it: a
+    must-link when a chain of must-links joins its ends, a cannot-link when such chains lead from
+    its ends to those of another cannot-link. Of links that imply each other the surest stays, among
+    equals the first. A cannot-link inside a chain is no repetition but a conflict, and stays.
 
-    What stays implies the same as all links did, with every confidence from
-    which links may be counted; and of what stays, no link is implied by others
-    that are as sure.
+    What stays implies the same as all links did, with every confidence from which links may be
+    counted; and of what stays, no link is implied by others that are as sure.
 
     A sequence of `ImpliedLink`, must-links first, in the order of the links.
 
@@ -94,30 +91,17 @@ class Redundant(Sequence[ImpliedLink]):
         self.links = links
         pairs = links._pairs
         self._graph, self._rows = compact(pairs.must, pairs.cannot)
-        self._found = implied_links(
+        self._must_implied, self._implied_by = implied_links(
             self._graph.must, pairs.must_confidence, self._graph.cannot, pairs.cannot_confidence
         )
-        self.must: IntArray = np.flatnonzero(self._found.must)
-        self.cannot: IntArray = np.flatnonzero(self._found.cannot >= 0)
+        self.must: IntArray = np.flatnonzero(self._must_implied)
+        self.cannot: IntArray = np.flatnonzero(self._implied_by >= 0)
 
     def __len__(self) -> int:
         return len(self.must) + len(self.cannot)
 
-    @overload
-    def __getitem__(self, index: int) -> ImpliedLink: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[ImpliedLink, ...]: ...
-    def __getitem__(self, index: int | slice) -> ImpliedLink | tuple[ImpliedLink, ...]:
-        wanted = range(len(self))[index]
-        if isinstance(wanted, range):
-            return tuple(self.explain(i) for i in wanted)
-        return self.explain(wanted)
-
-    def __iter__(self) -> Iterator[ImpliedLink]:
-        return (self.explain(index) for index in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"<Redundant: {len(self)}>"
+    def _items(self, wanted: Sequence[int]) -> tuple[ImpliedLink, ...]:
+        return tuple(self.explain(index) for index in wanted)
 
     def explain(self, index: int, longest: int | None = None) -> ImpliedLink:
         """Give a redundant link with what implies it.
@@ -134,7 +118,7 @@ class Redundant(Sequence[ImpliedLink]):
             ends = self._graph.must[self.must[index]]
             return ImpliedLink("must", self._names(ends), None, self._chains([ends], longest))
         position = int(self.cannot[index - len(self.must)])
-        ends, other = self._graph.cannot[[position, self._found.cannot[position]]]
+        ends, other = self._graph.cannot[[position, self._implied_by[position]]]
         sure = float(self.links._pairs.cannot_confidence[position])
         if not self._forest.joined(int(ends[0]), int(other[0]), sure):
             other = other[::-1]
@@ -158,26 +142,20 @@ class Redundant(Sequence[ImpliedLink]):
 
     @cached_property
     def _forest(self) -> _Rooted:
-        kept = ~self._found.must
+        kept = ~self._must_implied
         confidence = self.links._pairs.must_confidence[kept]
         return rooted(self._graph.must[kept], confidence, self._graph.n)
 
 
-class Implied(NamedTuple):
-    """Which links are implied."""
-
-    must: NDArray[np.bool_]
-    cannot: IntArray  # the cannot-link that implies each, or -1
-
-
 def implied_links(
     must: IntArray, must_confidence: FloatArray, cannot: IntArray, cannot_confidence: FloatArray
-) -> Implied:
-    """Go through all links from the surest down, must-links first among equals.
+) -> tuple[NDArray[np.bool_], IntArray]:
+    """Which must-links are implied, and for each cannot-link the one that implies it, or -1.
 
-    A must-link within a component is implied, any other joins two. The
-    cannot-links between components stand in a table for each component, that of
-    the smaller table being moved when two are joined: m links cost O(m log m).
+    Links are visited from the surest down, must-links first among equals. A must-link within a
+    component is implied, any other joins two. The cannot-links between components stand in a table
+    for each component, that of the smaller table being moved when two are joined: m links cost
+    O(m log m).
     """
     n = 1 + max(int(must.max(initial=-1)), int(cannot.max(initial=-1)))
     order = np.argsort(-np.concatenate((must_confidence, cannot_confidence)), kind="stable")
@@ -205,7 +183,7 @@ def implied_links(
     by = np.full(len(order), -1, dtype=np.int64)
     ranks = np.array(repeats, dtype=np.int64)
     by[order] = np.where(ranks >= 0, order[ranks], -1)
-    return Implied(by[: len(must)] >= 0, np.where(by < 0, -1, by - len(must))[len(must) :])
+    return by[: len(must)] >= 0, np.where(by < 0, -1, by - len(must))[len(must) :]
 
 
 def _move(apart: list[dict[int, int]], source: int, target: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from linkshift.links import _combine, _parse
-from linkshift.links._parse import KINDS, FloatArray, IntArray, PairError, Parsed
+from linkshift.links._parse import FloatArray, IntArray, PairError, Parsed
 
 
 class PairSet:
@@ -89,8 +89,7 @@ class PairSet:
         they name exists: they belong to the whole of which the data are a part.
         """
         n_samples = _parse.check_count(n_samples)
-        for kind in KINDS:
-            _parse.check_range(getattr(self._by_row("check"), kind), kind, n_samples)
+        _parse.check_range(self._by_row("check"), n_samples)
         if self._n_samples is not None and n_samples < self._n_samples:
             raise PairError(
                 f"the links are for {self._n_samples} samples, but the data have {n_samples}",
@@ -143,15 +142,12 @@ class PairSet:
             parts.append(f"{self._n_samples} samples")
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
+    def __setattr__(self, name: str, *_: object) -> NoReturn:
         raise AttributeError(
             f"{name!r} cannot be changed: links are frozen; add, remove and take give new ones"
         )
 
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(
-            f"{name!r} cannot be changed: links are frozen; add, remove and take give new ones"
-        )
+    __delattr__ = __setattr__
 
     def __copy__(self) -> Self:
         return self

@@ -9,27 +9,18 @@ from linkshift._core.jit import jit
 
 
 @jit
-def hinge_batch(
-    projections,
-    weights,
-    batch,
-    anchor,
-    target,
-    target_start,
-    target_weight,
-    impostor,
-    impostor_start,
-    impostor_weight,
-    slope,
-):
+def hinge_batch(projections, weights, batch, anchor, targets, impostors, slope):
     """Add up [1 + d(i, j) - d(i, k)]_+ over the triplets of a batch of anchors.
 
     ``projections`` (n, K) are the rows on the bases. ``weights`` and ``slope`` hold one row for
     each anchor of the batch, or a single row for all. The derivative by the weights is added to
     ``slope``; a ``slope`` without rows asks for the loss alone. The three are float32.
 
-    Returns the loss and the weight of the triplets that hold (by any margin).
+    ``targets`` and ``impostors`` are (rows, start, weight) of a Triplets. Returns the loss and the
+    weight of the triplets that hold (by any margin).
     """
+    target, target_start, target_weight = targets
+    impostor, impostor_start, impostor_weight = impostors
     most = 0
     for m in batch:
         pairs = target_start[m + 1] - target_start[m] + impostor_start[m + 1] - impostor_start[m]

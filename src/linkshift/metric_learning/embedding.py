@@ -19,9 +19,6 @@ from linkshift._core.arrays import Array
 from linkshift.bandwidth import pair_mean, pair_quantile
 from linkshift.spaces.kernel import Kernel
 
-__all__ = ["Embedding", "default_sigma", "kernel_embedding"]
-
-
 _EXACT_ROWS = 2000
 _LANDMARKS = 1000
 _CHUNK = 1 << 22
@@ -30,23 +27,12 @@ _RANK = 1e-10  # eigenvalues below this share of the largest are rounding
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """A way from rows to coordinates z.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    landmarks : ndarray of shape (m, d)
-        Rows that the axes were found with.
-    column_means : ndarray of shape (m,)
-        Mean kernel value of each landmark with all.
-    map : ndarray of shape (m, r)
-        From centred kernel values to coordinates.
-    """
+    """A way from rows to coordinates z."""
 
     kernel: Kernel
-    landmarks: Array
-    column_means: Array
-    map: Array
+    landmarks: Array  # (m, d): rows that the axes were found with
+    column_means: Array  # mean kernel value of each landmark with all
+    map: Array  # (m, r): from centred kernel values to coordinates
 
     def transform(self, X: Array) -> Array:
         """Coordinates of rows, in chunks of bounded memory."""
@@ -68,31 +54,9 @@ def default_sigma(X: Array) -> float:
 def kernel_embedding(
     X: Array, dimension: int, sigma: float, random: np.random.RandomState
 ) -> Embedding:
-    """Kernel PCA of the rows of X.
+    """Kernel PCA of the rows of X, in ``dimension`` coordinates or as many as the kernel's rank.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Data. Above 2,000 rows the axes are those of 1,000 rows drawn at random.
-    dimension : int
-        Number of coordinates, at most the numerical rank of the kernel.
-    sigma : float
-        Width of the Gaussian kernel.
-    random : RandomState
-        For the draw.
-
-    Returns
-    -------
-    Embedding
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linkshift.metric_learning.embedding import kernel_embedding
-    >>> X = np.array([[0.0], [1.0], [5.0]])
-    >>> Z = kernel_embedding(X, 2, 1.0, np.random.RandomState(0)).transform(X)
-    >>> Z.shape, round(float((Z**2).sum(axis=1).mean()), 6)
-    ((3, 2), 1.0)
+    Above 2,000 rows the axes are those of 1,000 rows drawn at random.
     """
     landmarks = X
     if X.shape[0] > _EXACT_ROWS:

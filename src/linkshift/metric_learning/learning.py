@@ -18,39 +18,19 @@ from linkshift.metric_learning.solver import (
 )
 from linkshift.metric_learning.triplets import Triplets
 
-__all__ = ["Learned", "learn"]
-
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A metric, for data in units of ``scale``.
+    """A metric, for data in units of ``scale``."""
 
-    Attributes
-    ----------
-    bases : ndarray of shape (K, d)
-        The directions in use.
-    coefficients : ndarray of shape (r, K)
-        As in :class:`linkshift.metric_learning.solver.Solution`.
-    scale : float
-        Root mean square distance between rows and their impostors.
-    objective, start : float
-        Loss and penalty at the end and at the start of the last stage.
-    n_iter : int
-        Passes over all anchors, of all stages.
-    embedding : Embedding or None
-        Of a local metric.
-    sigma : float or None
-        Its width.
-    """
-
-    bases: Array
-    coefficients: Array
-    scale: float
-    objective: float
-    start: float
-    n_iter: int
-    embedding: Embedding | None = None
-    sigma: float | None = None
+    bases: Array  # (K, d): the directions in use
+    coefficients: Array  # (r, K): as in a Solution
+    scale: float  # root mean square distance between rows and their impostors
+    objective: float  # loss and penalty at the end of the last stage
+    start: float  # and at its start
+    n_iter: int  # passes over all anchors, of all stages
+    embedding: Embedding | None = None  # of a local metric
+    sigma: float | None = None  # its width
 
 
 def learn(
@@ -66,43 +46,20 @@ def learn(
     embedding_sigma: float | None = None,
     progress: Progress | None = None,
 ) -> Learned:
-    """Learn how much each basis counts: everywhere, or, from there, at each place.
+    """Learn how much each basis counts: everywhere, or, if ``local``, from there at each place.
 
-    Parameters
-    ----------
-    data : ndarray of shape (n, d)
-        Rows about their mean.
-    triplets : Triplets
-    bases : ndarray of shape (K, d)
-    random : RandomState
-        For batches and the embedding.
-    local : bool
-        Whether to go on from the global metric to a local one.
-    beta : float
-        Weight of the penalty.
-    plan : Plan
-        Of each stage.
-    embedding_dimension, embedding_sigma : int, and float or None
-        Of a local metric; None is :func:`linkshift.metric_learning.embedding.default_sigma`.
-    progress : callable, default=None
-        Called with (passes done, all passes).
-
-    Returns
-    -------
-    Learned
+    ``data`` are rows about their mean, ``beta`` the weight of the penalty, ``plan`` that of each
+    stage; without ``embedding_sigma`` it is :func:`default_sigma`.
     """
     stages = 2 if local else 1
     total = stages * plan.max_iter
     scale = _impostor_distance(data, triplets)
     unit = data / scale
+    report: Progress = (lambda *_: None) if progress is None else progress
 
     def stage(number: int) -> Plan:
-        done = None
-        if progress is not None:
-            report, before = progress, number * plan.max_iter
-
-            def done(passes: int) -> None:
-                report(before + passes, total)
+        def done(passes: int) -> None:
+            report(number * plan.max_iter + passes, total)
 
         # Bases of the first stage that hardly count may yet grow.
         return replace(plan, progress=done, prune=number == stages - 1)
@@ -133,18 +90,9 @@ def learn(
                 value=beta,
             )
         )
-    if progress is not None:
-        progress(total, total)
-    return Learned(
-        bases[used],
-        solution.coefficients[:, used],
-        scale,
-        solution.objective,
-        solution.start,
-        n_iter,
-        embedding,
-        sigma,
-    )
+    report(total, total)
+    coefficients, objectives = solution.coefficients[:, used], (solution.objective, solution.start)
+    return Learned(bases[used], coefficients, scale, *objectives, n_iter, embedding, sigma)
 
 
 def _impostor_distance(data: Array, triplets: Triplets) -> float:
@@ -163,6 +111,6 @@ def _impostor_distance(data: Array, triplets: Triplets) -> float:
 
 def _in_use(solution: Solution) -> Array:
     """Bases with coefficients; the first one when there are none, so that shapes stay valid."""
-    used: Array = np.asarray(solution.coefficients.any(axis=0))
+    used = np.asarray(solution.coefficients.any(axis=0))
     used[0] |= not used.any()
     return used

@@ -11,8 +11,6 @@ from sklearn.metrics.pairwise import euclidean_distances
 from linkshift._core.arrays import Array
 from linkshift.metric_learning.embedding import Embedding
 
-__all__ = ["GlobalMetric", "LocalMetric", "blocks", "root", "votes"]
-
 _CHUNK = 1 << 22  # numbers held at once
 _VOTERS = 3
 
@@ -36,8 +34,7 @@ class GlobalMetric:
 
     def project(self, data: Array) -> Array:
         """Rows along what distances are computed from."""
-        projected: Array = (data - self.centre) @ self.components.T
-        return projected
+        return (data - self.centre) @ self.components.T
 
     def squared(self, start: Array, ends: Array) -> Array:
         """Squared distances of rows to rows that are projected already."""
@@ -61,13 +58,11 @@ class LocalMetric:
     def weights(self, data: Array) -> Array:
         """Weights of the bases at each row."""
         Z = self.embedding.transform(data - self.centre)
-        weights: Array = (Z @ self.coefficients[:, :-1].T + self.coefficients[:, -1]) ** 2
-        return weights
+        return (Z @ self.coefficients[:, :-1].T + self.coefficients[:, -1]) ** 2
 
     def project(self, data: Array) -> Array:
         """Rows along what distances are computed from."""
-        projected: Array = (data - self.centre) @ self.bases.T
-        return projected
+        return (data - self.centre) @ self.bases.T
 
     def squared(self, start: Array, ends: Array) -> Array:
         """Squared distances of rows to rows that are projected already."""
@@ -111,5 +106,4 @@ def root(rows: Array) -> Array:
     rank = int((singular > singular[0] * max(rows.shape) * np.finfo(np.float64).eps).sum())
     kept = singular[: max(rank, 1), None] * right[: max(rank, 1)]
     sign = np.sign(right[np.arange(len(kept)), np.argmax(np.abs(right[: len(kept)]), axis=1)])
-    root: Array = kept * sign[:, None]
-    return root
+    return kept * sign[:, None]

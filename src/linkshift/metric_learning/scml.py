@@ -30,9 +30,6 @@ from linkshift.metric_learning.measuring import GlobalMetric, LocalMetric, block
 from linkshift.metric_learning.solver import Plan, Problem
 from linkshift.metric_learning.triplets import Triplets, label_triplets, link_triplets
 
-__all__ = ["SCML"]
-
-
 _FLOATS = [np.float64, np.float32]
 _DIMENSION = 40
 _OF_GLOBAL = ("weights_", "components_", "metric_", "_n_features_out")
@@ -65,8 +62,7 @@ class _Transforms(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             ``X @ components_.T``, in float32 for data in float32.
         """
         data = self._checked(X)
-        moved: Array = data @ self.components_.T.astype(data.dtype)
-        return moved
+        return data @ self.components_.T.astype(data.dtype)
 
 
 class _OnlyGlobal:
@@ -316,11 +312,7 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
                     )
 
     def _prepare(
-        self,
-        X: ArrayLike,
-        y: ArrayLike | None,
-        links: Links | None,
-        random: np.random.RandomState,
+        self, X: ArrayLike, y: ArrayLike | None, links: Links | None, random: np.random.RandomState
     ) -> tuple[Array, Triplets, Array]:
         """Check the input; data about their mean, triplets and bases."""
         if y is not None:
@@ -394,10 +386,7 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
             Symmetric, without negative eigenvalues.
         """
         weights = self.weights_at(X)
-        metrics: Array = np.einsum(
-            "nk,ki,kj->nij", weights, self.bases_, self.bases_, optimize=True
-        )
-        return metrics
+        return np.einsum("nk,ki,kj->nij", weights, self.bases_, self.bases_, optimize=True)
 
     def distances(self, X: ArrayLike, Y: ArrayLike) -> Array:
         """Squared distances from rows of X to rows of Y, by the metric at the row of X.
@@ -474,8 +463,7 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
 
     def _checked(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
-        data: Array = validate_data(self, X, dtype=_FLOATS, reset=False)
-        return data
+        return validate_data(self, X, dtype=_FLOATS, reset=False)
 
     @property
     def _measure(self) -> GlobalMetric | LocalMetric:

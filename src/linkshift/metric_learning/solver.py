@@ -31,9 +31,6 @@ from linkshift._core.arrays import Array
 from linkshift.metric_learning._loops import hinge_batch
 from linkshift.metric_learning.triplets import Triplets
 
-__all__ = ["Plan", "Problem", "Solution", "minimise_global", "minimise_local"]
-
-
 _STEPS_BETWEEN_CHECKS = 320
 _SLOWER = np.float32(0.25)  # shorter steps after a check that found nothing better
 _PATIENCE = 3  # checks in a row without much progress before the end
@@ -62,16 +59,9 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows on the bases, and what is known of them.
+    """Rows on the bases, and what is known of them."""
 
-    Attributes
-    ----------
-    projections : ndarray of shape (n, n_bases), float32
-        Rows along the bases.
-    triplets : Triplets
-    """
-
-    projections: Array
+    projections: Array  # (n, n_bases), float32: rows along the bases
     triplets: Triplets
 
     @classmethod
@@ -87,19 +77,10 @@ class Problem:
     def hinge(self, weights: Array, batch: Array, slope: Array) -> tuple[float, float]:
         """Loss and weight of triplets that hold; see ``hinge_batch``."""
         t = self.triplets
-        loss, held = hinge_batch(
-            self.projections,
-            weights,
-            batch,
-            t.anchor,
-            t.target,
-            t.target_start,
-            t.target_weight,
-            t.impostor,
-            t.impostor_start,
-            t.impostor_weight,
-            slope,
-        )
+        targets = (t.target, t.target_start, t.target_weight)
+        impostors = (t.impostor, t.impostor_start, t.impostor_weight)
+        args = (self.projections, weights, batch, t.anchor, targets, impostors, slope)
+        loss, held = hinge_batch(*args)
         return float(loss), float(held)
 
     def measure(self, weights_of: Callable[[Array], Array]) -> tuple[float, float]:
@@ -118,20 +99,14 @@ class Problem:
 class Solution:
     """What was learned.
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (r, n_bases)
-        One row of weights for a global metric; rows a and, last, c for a local one.
-    objective, start : float
-        Loss and penalty at the end and at the start.
-    n_iter : int
-        Passes over all anchors.
+    ``coefficients`` (r, n_bases) are one row of weights for a global metric; rows a and, last, c
+    for a local one.
     """
 
     coefficients: Array
-    objective: float
-    start: float
-    n_iter: int
+    objective: float  # loss and penalty at the end
+    start: float  # and at the start
+    n_iter: int  # passes over all anchors
 
 
 class _Model(Protocol):
@@ -163,21 +138,8 @@ def minimise_local(
 ) -> Solution:
     """Weights that depend on the anchor (thesis eq. 2.15), from those of a global metric.
 
-    Parameters
-    ----------
-    problem : Problem
-    weights : ndarray of shape (n_bases,)
-        Of the global metric. A basis without weight has no slope and stays without.
-    embedding : ndarray of shape (n, r)
-        z of each row.
-    beta : float
-    plan : Plan
-    random : RandomState
-
-    Returns
-    -------
-    Solution
-        No worse in objective than the start.
+    A basis without weight has no slope and stays without. ``embedding`` has z of each row. The
+    objective is no worse than at the start.
     """
     return _descend(_Local(problem, weights, embedding, beta), plan, random)
 
@@ -213,8 +175,7 @@ class _Global:
     def step(self, x: Array, gradient: Array) -> Array:
         self.squares += gradient[0] ** 2
         length = self.rate / np.sqrt(np.maximum(self.squares, np.finfo(np.float64).tiny))
-        moved: Array = np.maximum(0.0, x - length * gradient)
-        return moved
+        return np.maximum(0.0, x - length * gradient)
 
     def objective(self, x: Array) -> float:
         weights = x.astype(np.float32)

@@ -7,7 +7,7 @@ multiplied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,6 @@ from sklearn.neighbors import NearestNeighbors
 from linkshift._core.arrays import Array
 from linkshift.links import ClosedLinks, ImpliedConfidence, Links
 
-__all__ = ["Triplets", "label_triplets", "link_triplets"]
-
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
@@ -25,23 +23,13 @@ class Triplets:
 
     Those of anchor number m are ``target[target_start[m] : target_start[m + 1]]``, and likewise
     for impostors.
-
-    Attributes
-    ----------
-    anchor : ndarray of shape (m,)
-        Rows that have both targets and impostors.
-    target, target_weight : ndarray of shape (sum of targets,)
-        Rows that should be near, and how sure that is.
-    target_start : ndarray of shape (m + 1,)
-    impostor, impostor_weight, impostor_start : ndarray
-        The same for rows that should be farther than the targets.
     """
 
-    anchor: Array
-    target: Array
-    target_weight: Array
+    anchor: Array  # rows that have both targets and impostors
+    target: Array  # rows that should be near
+    target_weight: Array  # how sure that is
     target_start: Array
-    impostor: Array
+    impostor: Array  # rows that should be farther than the targets
     impostor_weight: Array
     impostor_start: Array
 
@@ -50,8 +38,7 @@ class Triplets:
         """Weight of all triplets of each anchor."""
         near = np.add.reduceat(self.target_weight, self.target_start[:-1])
         far = np.add.reduceat(self.impostor_weight, self.impostor_start[:-1])
-        product: Array = near * far
-        return product
+        return near * far
 
     def __len__(self) -> int:
         """Give the number of triplets."""
@@ -72,18 +59,7 @@ class Triplets:
 def label_triplets(X: Array, y: Array, *, n_targets: int = 3, n_impostors: int = 10) -> Triplets:
     """Nearest rows of the same class against nearest rows of other classes, for each row.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Data.
-    y : ndarray of shape (n,)
-        Classes. A row that is alone in its class has no target and is no anchor.
-    n_targets, n_impostors : int
-        How many of each, at most.
-
-    Returns
-    -------
-    Triplets
+    A row that is alone in its class has no target and is no anchor.
 
     Examples
     --------
@@ -121,23 +97,7 @@ def link_triplets(
 
     What the links imply counts as well: rows that a chain of must-links connects are all linked,
     and so are their cannot-links. A given link is as sure as its confidence, an implied one as
-    the least sure link of the groups that it comes from.
-
-    Other parameters and what is returned are as in `label_triplets`.
-
-    Parameters
-    ----------
-    links : Links
-        Contradictions raise.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linkshift import Links
-    >>> from linkshift.metric_learning.triplets import link_triplets
-    >>> X = np.array([[0.0], [1.0], [3.0]])
-    >>> link_triplets(X, Links(must=[(0, 1)], cannot=[(1, 2)])).table()[0].tolist()
-    [[0, 1, 2], [1, 0, 2]]
+    the least sure link of the groups that it comes from. Contradictions raise.
     """
     closed = ClosedLinks.coerce(links, X.shape[0])
     closure = closed.whole
@@ -176,8 +136,7 @@ def _nearest(X: Array, rows: Array, others: Array, count: int) -> Array:
     search = NearestNeighbors(n_neighbors=min(count, others.size - same)).fit(X[others])
     # Without a query, scikit-learn leaves the row itself out, whichever of equal rows it is.
     found = search.kneighbors(None if same else X[rows], return_distance=False)
-    near: Array = others[found]
-    return near
+    return others[found]
 
 
 _Part = tuple[Array, Array, Array, Array, Array]
@@ -186,32 +145,31 @@ _Part = tuple[Array, Array, Array, Array, Array]
 def _part(
     rows: Array, near: Array, far: Array, confidence: ImpliedConfidence | None = None
 ) -> _Part:
-    if confidence is None:
-        return rows, near, np.ones(near.shape), far, np.ones(far.shape)
-    weights = [
-        confidence.of(np.column_stack((np.repeat(rows, found.shape[1]), found.ravel())))
-        for found in (near, far)
-    ]
-    return rows, near, weights[0].reshape(near.shape), far, weights[1].reshape(far.shape)
+    def weights(found: Array) -> Array:
+        if confidence is None:
+            return np.ones(found.shape)
+        pairs = np.column_stack((np.repeat(rows, found.shape[1]), found.ravel()))
+        return confidence.of(pairs).reshape(found.shape)
+
+    return rows, near, weights(near), far, weights(far)
+
+
+def _row(entry: tuple[Array, ...]) -> int:
+    return int(entry[0])
 
 
 def _sorted(parts: Iterable[_Part]) -> Triplets:
     """Join anchors in the order of rows."""
-    entries = sorted(
-        (
-            (int(row), near[i], near_weight[i], far[i], far_weight[i])
-            for rows, near, near_weight, far, far_weight in parts
-            for i, row in enumerate(rows)
-        ),
-        key=lambda entry: entry[0],
-    )
+    entries = sorted((entry for part in parts for entry in zip(*part, strict=True)), key=_row)
     anchor, near, near_weight, far, far_weight = zip(*entries, strict=True)
-    return Triplets(
-        np.array(anchor, dtype=np.int64),
-        np.concatenate(near).astype(np.int64),
-        np.concatenate(near_weight),
-        np.concatenate(([0], np.cumsum([len(rows) for rows in near]))).astype(np.int64),
-        np.concatenate(far).astype(np.int64),
-        np.concatenate(far_weight),
-        np.concatenate(([0], np.cumsum([len(rows) for rows in far]))).astype(np.int64),
-    )
+
+    def joined(found: Sequence[Array], weight: Sequence[Array]) -> tuple[Array, Array, Array]:
+        start = np.concatenate(([0], np.cumsum([len(rows) for rows in found])))
+        return (
+            np.concatenate(found).astype(np.int64),
+            np.concatenate(weight),
+            start.astype(np.int64),
+        )
+
+    rows = np.array(anchor, dtype=np.int64)
+    return Triplets(rows, *joined(near, near_weight), *joined(far, far_weight))

@@ -38,8 +38,6 @@ from linkshift.shift.constrained.runs import Run
 from linkshift.shift.density import build_density
 from linkshift.spaces.kernel import Kernel, KernelSpace
 
-__all__ = ["ESTIMATORS", "restore", "taken"]
-
 Values = dict[str, Any]
 Built = tuple[Any, Values]  # a state, and attributes that are no fields
 
@@ -250,12 +248,8 @@ def _kernel(_: Any, values: Values, sizes: Sizes) -> Built:
     basin = basin if nearest is None else basin[nearest]
     if len(np.unique(basin)) != sizes["k"]:
         raise Refused("it has modes to which no row goes")
-    density = build_density(
-        values["embedding_"][points],
-        values["bandwidth_"],
-        Profile("gaussian"),
-        dimension=values["dimension_"],
-    )
+    given = (values["embedding_"][points], values["bandwidth_"], Profile("gaussian"))
+    density = build_density(*given, dimension=values["dimension_"])
     state = kernel_mean_shift._State(space, link_map, density, modes, ends, start, basin, nearest)
     return state, {"sigma_": space.kernel.sigma} if space.kernel.name == "gaussian" else {}
 
@@ -286,14 +280,12 @@ def _metric(_: Any, values: Values, sizes: Sizes) -> Built:
     given, tilted = landscape.inputs(), root is None
     width = rank if tilted else max(len(root), 1)
     points = given["points" if tilted else "X"]  # raises if it is the other one
-    if points.shape != (sizes["n"], width) or (space is None) == (
-        values["cluster_centers_"] is None
-    ):
+    centred = values["cluster_centers_"] is not None
+    if points.shape != (sizes["n"], width) or (space is None) != centred:
         raise Refused("its density is not that of its rows under its metric")
     modes = _modes(values, sizes, landscape.to_starts(points[:1]).shape[1])
-    state = metric_mean_shift._State(
-        space, rank, root, landscape, modes, values["_state.from_labels"]
-    )
+    from_labels = values["_state.from_labels"]
+    state = metric_mean_shift._State(space, rank, root, landscape, modes, from_labels)
     return state, {} if space is None else {"sigma_": space.kernel.sigma}
 
 
@@ -319,9 +311,7 @@ _GROUPS = {
     "labels_": "i n 0..k",
 }
 _TAKE_GROUPS: dict[str, Callable[[Any], Any]] = {
-    "views": lambda m: [
-        (view.name, view.metric, view.gamma, view.width) for view in m._state.views
-    ],
+    "views": lambda m: [(v.name, v.metric, v.gamma, v.width) for v in m._state.views],
     "history_": lambda m: [(one.partitions, one.loss, one.changed) for one in m.history_],
 }
 
@@ -375,11 +365,7 @@ def _bank(values: Values, sizes: Sizes) -> KernelBank:
     return bank
 
 
-_REFINED = {
-    "estimator_": "any",
-    "labels_before_": "i n -1..",
-    "labels_": "i n -1..n",
-}
+_REFINED = {"estimator_": "any", "labels_before_": "i n -1..", "labels_": "i n -1..n"}
 
 
 def _refined(_: Any, values: Values, __: Sizes) -> Built:

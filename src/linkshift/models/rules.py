@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Refused", "Rules", "Sizes", "check", "check_all"]
-
 Rules = dict[str, str]
 Sizes = dict[str, int]
 

@@ -28,8 +28,6 @@ from linkshift.profiles import Profile
 from linkshift.shift.anisotropic import AnisotropicDensity, build_composed
 from linkshift.shift.density import Density, build_density
 
-__all__ = ["ARRAY_KINDS", "DEEPEST", "Decoder", "Encoder", "fingerprint"]
-
 ARRAY_KINDS = "biufcU"
 DEEPEST = 100  # levels of nesting; a list that holds itself has no end
 _NAME_OF = {cls: name for name, cls in ESTIMATORS.items()}
@@ -193,20 +191,11 @@ def _why_not(value: Any, where: str) -> str:
 
 
 class Decoder:
-    """JSON to values; makes nothing but what is named here and the estimators of `parts`.
-
-    Parameters
-    ----------
-    arrays : dict
-        The arrays by name.
-    writer : str
-        Who wrote the file, for messages.
-    """
+    """JSON to values; makes nothing but what is named here and the estimators of `parts`."""
 
     def __init__(self, arrays: dict[str, Array], writer: str) -> None:
-        self.unused = set(arrays)
-        self._arrays = arrays
-        self._writer = writer
+        self._arrays, self.unused = arrays, set(arrays)
+        self._writer = writer  # of the file, for messages
 
     def decode(self, node: Any) -> Any:
         """Rebuild a value from its JSON."""
