@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import metrics as metrics
     from linkshift import profiles as profiles
     from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
+    from linkshift.estimators.consensus_clustering import (
+        ConsensusClustering as ConsensusClustering,
+    )
     from linkshift.estimators.constrained_mean_shift import (
         ConstrainedMeanShift as ConstrainedMeanShift,
     )
@@ -43,6 +46,7 @@ _PUBLIC = {
     "Closure": "links:Closure",
     "ConflictError": "links:ConflictError",
     "Conflicts": "links:Conflicts",
+    "ConsensusClustering": "estimators.consensus_clustering:ConsensusClustering",
     "ConstrainedMeanShift": "estimators.constrained_mean_shift:ConstrainedMeanShift",
     "GroupFeatureClustering": "estimators.group_feature_clustering:GroupFeatureClustering",
     "KernelMeanShift": "estimators.kernel_mean_shift:KernelMeanShift",

@@ -1,0 +1,214 @@
+# mypy: allow-untyped-defs
+"""Jit loops of the consensus: modularity, hills of a density, agreement. They trust their input."""
+
+import numpy as np
+
+from linkshift._core.jit import jit
+
+__all__ = ["climb_hills", "louvain", "pair_agreement"]
+
+_GAIN = 1e-12  # moves that gain less are rounding
+
+
+@jit
+def louvain(start, column, weight, resolution):
+    """Communities of a weighted graph (CSR, symmetric) that no single move improves, level by level.
+
+    Rows go to the neighbouring community with the largest gain in modularity, in their order,
+    until none moves; communities then are the rows of the next, smaller graph.
+    """
+    n = start.shape[0] - 1
+    total = weight.sum()
+    found = np.arange(n)
+    while True:
+        community, moved = _move(start, column, weight, resolution, total)
+        size = _number(community)
+        for i in range(n):
+            found[i] = community[found[i]]
+        if not moved or size == community.shape[0]:
+            return found
+        start, column, weight = _contract(start, column, weight, community, size)
+
+
+@jit
+def _move(start, column, weight, resolution, total):
+    """One level: move rows while a move gains; whether any did."""
+    m = start.shape[0] - 1
+    degree = np.zeros(m)
+    for i in range(m):
+        for e in range(start[i], start[i + 1]):
+            degree[i] += weight[e]
+    community = np.arange(m)
+    volume = degree.copy()
+    towards = np.zeros(m)
+    seen = np.full(m, -1)
+    touched = np.empty(m + 1, np.int64)
+    moved = False
+    for sweep in range(50):
+        n_moved = 0
+        for i in range(m):
+            own = community[i]
+            volume[own] -= degree[i]
+            seen[own] = i
+            towards[own] = 0.0
+            touched[0] = own
+            n_touched = 1
+            for e in range(start[i], start[i + 1]):
+                if column[e] == i:
+                    continue
+                c = community[column[e]]
+                if seen[c] != i:
+                    seen[c] = i
+                    towards[c] = 0.0
+                    touched[n_touched] = c
+                    n_touched += 1
+                towards[c] += weight[e]
+            share = resolution * degree[i] / total
+            best = own
+            best_gain = towards[own] - share * volume[own]
+            for t in range(n_touched):
+                c = touched[t]
+                gain = towards[c] - share * volume[c]
+                if gain > best_gain + _GAIN:
+                    best = c
+                    best_gain = gain
+            community[i] = best
+            volume[best] += degree[i]
+            n_moved += best != own
+        for i in range(m):
+            seen[i] = -1
+        if n_moved == 0:
+            break
+        moved = True
+    return community, moved
+
+
+@jit
+def _number(labels):
+    """Number labels by first appearance, in place; return how many there are."""
+    new = np.full(labels.shape[0], -1)
+    size = 0
+    for i in range(labels.shape[0]):
+        if new[labels[i]] < 0:
+            new[labels[i]] = size
+            size += 1
+        labels[i] = new[labels[i]]
+    return size
+
+
+@jit
+def _contract(start, column, weight, community, size):
+    """Graph of communities; edges inside one are its loop."""
+    m = community.shape[0]
+    first = np.zeros(size + 1, np.int64)
+    for i in range(m):
+        first[community[i] + 1] += 1
+    for c in range(size):
+        first[c + 1] += first[c]
+    place = first.copy()
+    member = np.empty(m, np.int64)
+    for i in range(m):
+        member[place[community[i]]] = i
+        place[community[i]] += 1
+    new_start = np.zeros(size + 1, start.dtype)
+    new_column = np.empty(column.shape[0], column.dtype)
+    new_weight = np.empty(column.shape[0])
+    where = np.full(size, -1, np.int64)
+    end = 0
+    for c in range(size):
+        begin = end
+        for s in range(first[c], first[c + 1]):
+            i = member[s]
+            for e in range(start[i], start[i + 1]):
+                other = community[column[e]]
+                if where[other] < begin:
+                    where[other] = end
+                    new_column[end] = other
+                    new_weight[end] = 0.0
+                    end += 1
+                new_weight[where[other]] += weight[e]
+        new_start[c + 1] = end
+    return new_start, new_column[:end].copy(), new_weight[:end].copy()
+
+
+@jit
+def climb_hills(order, rank, height, start, column):
+    """Hills of a height over a graph: each row's summit, and where summits meet.
+
+    Rows come from the highest down. A row goes to the summit of its highest neighbour; where it
+    joins two hills, the lower summit is noted with the higher one and with its prominence, its
+    height above this pass.
+    """
+    n = order.shape[0]
+    summit = np.empty(n, np.int64)
+    parent = np.arange(n)
+    lower = np.empty(n, np.int64)
+    higher = np.empty(n, np.int64)
+    prominence = np.empty(n)
+    n_passes = 0
+    for r in range(n):
+        i = order[r]
+        best = i
+        for e in range(start[i], start[i + 1]):
+            if rank[column[e]] < rank[best]:
+                best = column[e]
+        summit[i] = i if best == i else summit[best]
+        for e in range(start[i], start[i + 1]):
+            if rank[column[e]] >= r:
+                continue
+            a = _root(parent, summit[i])
+            b = _root(parent, summit[column[e]])
+            if a == b:
+                continue
+            if rank[a] > rank[b]:
+                a, b = b, a
+            parent[b] = a
+            lower[n_passes] = b
+            higher[n_passes] = a
+            prominence[n_passes] = height[b] - height[i]
+            n_passes += 1
+    return summit, lower[:n_passes], higher[:n_passes], prominence[:n_passes]
+
+
+@jit
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@jit
+def pair_agreement(labels, sizes):
+    """Adjusted Rand index of every two partitions (rows of ``labels``)."""
+    c, n = labels.shape
+    most = sizes.max()
+    table = np.zeros((most, most), np.int64)
+    inside = np.zeros(c)
+    for a in range(c):
+        count = np.zeros(sizes[a], np.int64)
+        for i in range(n):
+            count[labels[a, i]] += 1
+        for k in range(sizes[a]):
+            inside[a] += count[k] * (count[k] - 1.0) / 2.0
+    pairs = n * (n - 1.0) / 2.0
+    out = np.ones((c, c))
+    for a in range(c):
+        for b in range(a):
+            for j in range(sizes[a]):
+                for k in range(sizes[b]):
+                    table[j, k] = 0
+            for i in range(n):
+                table[labels[a, i], labels[b, i]] += 1
+            both = 0.0
+            for j in range(sizes[a]):
+                for k in range(sizes[b]):
+                    both += table[j, k] * (table[j, k] - 1.0) / 2.0
+            chance = inside[a] * inside[b] / pairs
+            most_pairs = (inside[a] + inside[b]) / 2.0
+            value = 1.0
+            if most_pairs - chance > 1e-12 * pairs:
+                value = (both - chance) / (most_pairs - chance)
+            out[a, b] = value
+            out[b, a] = value
+    return out

@@ -1,0 +1,122 @@
+"""Which candidate: what other families find too, what the graph bears out, what links say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from linkshift._core.arrays import Array, Progress
+from linkshift.consensus._loops import pair_agreement
+from linkshift.consensus.candidates import Candidates, candidates, linked_candidates
+from linkshift.consensus.propagation import bent_by_links
+from linkshift.links import Links
+from linkshift.spaces.graph import NeighbourGraph
+
+__all__ = ["Consensus", "agreement", "consensus", "evidence", "modularity", "quality"]
+
+# Weights were fitted on the half of the benchmark's sets that is called seen
+# (python -m benchmarks.run auto).
+_AGREEMENT = 27.0
+_LINKS = 6.0
+_MANY_COLUMNS = 8  # from which on graphs tell more, and classes are more
+_FEW_COLUMNS_WEIGHTS = 8.0, -0.6  # of modularity, and of the binary logarithm of the count
+_MANY_COLUMNS_WEIGHTS = 22.0, 1.2
+_DOUBT = 1.0  # links that are counted before any is given, of each kind and answer
+
+
+def agreement(found: Candidates) -> Array:
+    """How well other families find each candidate: the median over them of their best match.
+
+    A match is the adjusted Rand index. Structure that is there is found by compact clusters, hills
+    and communities alike; what one way of looking makes up is found by it alone.
+    """
+    pairs = pair_agreement(found.labels, found.sizes)
+    best = np.stack([pairs[:, found.family == f].max(axis=1) for f in np.unique(found.family)])
+    best[found.family[None] == np.unique(found.family)[:, None]] = np.nan
+    median: Array = np.nanmedian(best, axis=0)
+    return median
+
+
+def modularity(labels: Array, weights: sparse.csr_matrix) -> float:
+    """Weight of edges inside clusters less what chance would put there, as a share of all."""
+    edges = weights.tocoo()
+    total = edges.data.sum()
+    volume = np.bincount(labels, weights=np.asarray(weights.sum(axis=1)).ravel()) / total
+    inside = edges.data[labels[edges.row] == labels[edges.col]].sum() / total
+    return float(inside - (volume**2).sum())
+
+
+def quality(found: Candidates, weights: sparse.csr_matrix, agreed: Array, n_columns: int) -> Array:
+    r"""Score of each candidate without links.
+
+    .. math:: 27 \, a + 8 \, Q - 0.6 \log_2 k \quad\text{or}\quad 27 \, a + 22 \, Q + 1.2 \log_2 k
+
+    with a the agreement, Q the modularity and k the number of clusters, for up to seven columns,
+    or from eight on.
+    """
+    q = np.array([modularity(labels, weights) for labels in found.labels])
+    many = n_columns >= _MANY_COLUMNS
+    of_graph, of_count = _MANY_COLUMNS_WEIGHTS if many else _FEW_COLUMNS_WEIGHTS
+    return np.asarray(_AGREEMENT * agreed + of_graph * q + of_count * np.log2(found.sizes))
+
+
+def evidence(found: Candidates, links: Links) -> Array:
+    r"""What links say of each candidate: the adjusted Rand index of links and clusters.
+
+    .. math:: 6 \sqrt{N} \,
+        \frac{2 (m_s c_d - m_d c_s)}{(m_s + m_d)(m_d + c_d) + (m_s + c_s)(c_s + c_d)}
+
+    with m must-links and c cannot-links whose rows share a cluster (s) or do not (d): what the
+    index of the candidate with the true classes would be if links were all pairs of rows. Links
+    count by their confidence, which sum up to N, and one more is added to each of the four counts,
+    so that few links say little.
+    """
+    must = links.must, links.must_confidence
+    cannot = links.cannot, links.cannot_confidence
+    m_s, m_d = (_DOUBT + _counts(found.labels, *must, together) for together in (True, False))
+    c_s, c_d = (_DOUBT + _counts(found.labels, *cannot, together) for together in (True, False))
+    index = 2 * (m_s * c_d - m_d * c_s) / ((m_s + m_d) * (m_d + c_d) + (m_s + c_s) * (c_s + c_d))
+    weight = np.sqrt(links.must_confidence.sum() + links.cannot_confidence.sum())
+    return np.asarray(_LINKS * weight * index)
+
+
+def _counts(labels: Array, pairs: Array, confidence: Array, together: bool) -> Array:
+    same = labels[:, pairs[:, 0]] == labels[:, pairs[:, 1]]
+    count: Array = (same == together) @ confidence
+    return count
+
+
+class Consensus(NamedTuple):
+    """The candidate that was chosen."""
+
+    labels: Array
+    agreement: float  # with other families
+    n_candidates: int
+
+
+def consensus(
+    X: Array,
+    graph: NeighbourGraph,
+    links: Links,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Consensus:
+    """Choose a partition by quality and, where there are links, by their evidence."""
+    steps = 2 + 2 * bool(len(links))
+    report = progress or (lambda done, total: None)
+    found = candidates(X, graph, n_threads=n_threads)
+    report(1, steps)
+    if len(links):
+        found += linked_candidates(bent_by_links(graph.weights, links), n_threads=n_threads)
+        report(2, steps)
+    agreed = agreement(found)
+    score = quality(found, graph.weights, agreed, X.shape[1])
+    if len(links):
+        report(3, steps)
+        score = score + evidence(found, links)
+    best = int(score.argmax())
+    report(steps, steps)
+    return Consensus(found.labels[best], float(agreed[best]), len(found.labels))

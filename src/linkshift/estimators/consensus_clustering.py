@@ -1,0 +1,225 @@
+"""The partition that most ways of looking at the neighbourhoods agree on, under links."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from linkshift._core.arrays import Array, Progress, first_of_equal_rows
+from linkshift._core.labels import dense
+from linkshift._core.threads import n_threads
+from linkshift.consensus import consensus
+from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.explain import Evidence, Explains, Refit
+from linkshift.links import ClosedLinks, Links
+from linkshift.refinement import (
+    hold,
+    merge_by_votes,
+    nearest_rows,
+    neighbours_vote,
+    settle,
+)
+from linkshift.spaces.graph import NeighbourGraph, neighbour_graph
+
+__all__ = ["ConsensusClustering"]
+
+_FEW = 5  # distinct rows from which there is something to agree on
+_VOTERS = 10  # rows that say where a row goes that was not among those looked at
+
+
+class ConsensusClustering(Explains, LinkedClusterer):
+    r"""The partition that many ways of looking at the neighbourhoods of rows agree on.
+
+    In many columns one bandwidth finds little, while the graph of nearest neighbours still shows
+    what belongs together. Candidates of all granularities come from three ways to look at it:
+    compact clusters (Ward's trees of smoothed rows and of diffusion coordinates), hills of the
+    density, and communities of the graph. The best candidate has the largest
+
+    .. math:: 27 \, a + 8 \, Q - 0.6 \log_2 k \quad\text{or}\quad 27 \, a + 22 \, Q + 1.2 \log_2 k
+
+    (up to seven columns, or from eight on), with a the median over the other families of the best
+    adjusted Rand index that any of their candidates has with it, Q its modularity and k its number
+    of clusters. With links, candidates
+    also come from the graph that links have bent, and what N links say of a candidate is added,
+    :math:`6 \sqrt{N}` times their adjusted Rand index with it. Then links merge clusters, rows
+    settle by neighbours and links, and certain links hold.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Neighbours that a row has an edge to.
+    max_rows : int, default=2500
+        Rows that candidates are made of, those with links first; others go as their nearest
+        neighbours among these. Time and memory grow with its square.
+    enforce : bool, default=True
+        Make every link of confidence one hold. Otherwise links are weighed against neighbours.
+    random_state : int, RandomState or None, default=0
+        For which rows are looked at where there are more than ``max_rows``.
+    n_jobs : int, default=None
+        Number of threads. ``None`` takes all cores. Labels do not depend on it.
+    progress : callable, default=None
+        Called with (done, total).
+
+    Attributes
+    ----------
+    labels_, n_clusters_ : ndarray of shape (n_samples,), int
+        Cluster of each row, and how many there are.
+    agreement_ : float
+        How well other families find the candidate that was chosen, from 0 to 1. Low values say
+        that there is little structure, or structure of many kinds.
+    n_candidates_ : int
+        Partitions that were compared.
+    links_, link_report_ : Links, LinkReport
+        The links, those of partial labels included, and which of them hold.
+
+    Notes
+    -----
+    Equal rows are one row of the graph, and go together unless links part them. Data of fewer than
+    five distinct rows have a cluster for each. At least two clusters are found elsewhere. New rows
+    go by a vote of the nearest training rows.
+
+    See Also
+    --------
+    linkshift.refine : links after any other clustering.
+
+    References
+    ----------
+    Constants were fitted on half of the data sets of ``python -m benchmarks.run auto``; the other
+    half is what docs/which_method.md reports. The parts are from: Zelnik-Manor and Perona,
+    "Self-tuning spectral clustering" (2004); Coifman and Lafon, "Diffusion maps" (2006); Blondel
+    et al., "Fast unfolding of communities in large networks" (2008); Chazal et al.,
+    "Persistence-based clustering in Riemannian manifolds" (2013); Lu and Ip, "Constrained spectral
+    clustering via exhaustive and efficient constraint propagation" (2010).
+
+    Examples
+    --------
+    >>> from linkshift import ConsensusClustering, Links
+    >>> from linkshift.datasets import make_moons
+    >>> X, y = make_moons(200, random_state=0)
+    >>> model = ConsensusClustering().fit(X, links=Links.sample(y, 10, random_state=0))
+    >>> model.n_clusters_, model.link_report_.share
+    (2, 1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 2, None, closed="left")],
+        "max_rows": [Interval(Integral, 10, None, closed="left")],
+        "enforce": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "progress": [callable, None],
+    }
+    _counts_links = True
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 10,
+        max_rows: int = 2500,
+        enforce: bool = True,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.max_rows = max_rows
+        self.enforce = enforce
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+        if self.enforce:
+            closed.closure  # raises on contradictions
+        rows, of_row, joined = _distinct(data, closed)
+        if len(rows) < _FEW:
+            labels, found = self._under_links(np.arange(len(rows)), joined, None), {}
+        else:
+            looked = self._looked_at(len(rows), joined)
+            some = data[rows[looked]].astype(np.float64)
+            links = joined if len(looked) == len(rows) else joined.take(looked)
+            graph = neighbour_graph(some, self.n_neighbors)
+            chosen = consensus(
+                some, graph, links.links, n_threads=n_threads(self.n_jobs), progress=self.progress
+            )
+            found = {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
+            settled = self._under_links(chosen.labels, links, graph)
+            labels = settled
+            if len(looked) < len(rows):
+                labels = neighbours_vote(data[rows], some, settled, _VOTERS)
+                labels[looked] = settled
+        labels = labels[of_row]
+        if self.enforce and len(closed) and len(rows) > self.max_rows:  # links beyond those rows
+            labels = hold(labels, closed.closure, nearest_rows(data, _VOTERS))
+        return Fitted(dense(labels), None, found)
+
+    def _looked_at(self, n: int, closed: ClosedLinks) -> Array:
+        """Rows that candidates are made of: linked ones first, then some at random."""
+        if n <= self.max_rows:
+            return np.arange(n)
+        linked = np.unique(np.concatenate([closed.links.must, closed.links.cannot]))
+        order = check_random_state(self.random_state).permutation(n)
+        first = np.isin(order, linked)
+        return np.sort(np.concatenate([order[first], order[~first]])[: self.max_rows])
+
+    def _under_links(
+        self, labels: Array, closed: ClosedLinks, graph: NeighbourGraph | None
+    ) -> Array:
+        """Let links merge clusters, rows settle, and certain links hold."""
+        if not len(closed):
+            return labels
+        labels = merge_by_votes(labels, closed.links)
+        neighbours = np.empty((len(labels), 0), dtype=np.intp)
+        if graph is not None:
+            labels = settle(labels, closed, graph.weights)
+            neighbours = graph.neighbours
+        return hold(labels, closed.closure, neighbours) if self.enforce else labels
+
+    def _predict(self, data: Array) -> Array:
+        return neighbours_vote(data, self._fit_X, self.labels_, _VOTERS)
+
+    def _evidence(self, row: int) -> Evidence:
+        """Tell nothing of paths: nothing moves. Without a link, all is done again."""
+
+        def refit(links: Links) -> Refit:
+            return Refit(self._fit(self._fit_X, ClosedLinks(links, len(self._fit_X))).labels)
+
+        return Evidence(
+            self._fit_X,
+            refit=refit,
+            others="by the choice among partitions, and where their rows are",
+        )
+
+
+def _distinct(data: Array, closed: ClosedLinks) -> tuple[Array, Array, ClosedLinks]:
+    """Distinct rows, which of them each row is, and the links between them.
+
+    Where links part equal rows, all rows are taken for distinct.
+    """
+    rows, of_row = np.unique(first_of_equal_rows(data), return_inverse=True)
+    if len(rows) < len(data):
+        joined = ClosedLinks(_between(closed.links, of_row), len(rows))
+        parted = (of_row[closed.links.cannot[:, 0]] == of_row[closed.links.cannot[:, 1]]).any()
+        if not parted and joined.contradictory == closed.contradictory:
+            return rows, of_row, joined
+    return np.arange(len(data)), np.arange(len(data)), closed
+
+
+def _between(links: Links, of_row: Array) -> Links:
+    """Links between distinct rows, each pair once, with its largest confidence."""
+    found = []
+    for pairs, confidence in (
+        (links.must, links.must_confidence),
+        (links.cannot, links.cannot_confidence),
+    ):
+        ends = np.sort(of_row[pairs], axis=1)
+        apart = ends[:, 0] != ends[:, 1]
+        order = np.argsort(-confidence[apart], kind="stable")
+        once, first = np.unique(ends[apart][order], axis=0, return_index=True)
+        found.append((once, confidence[apart][order][first]))
+    (must, sure), (cannot, sure_not) = found
+    return Links(must, cannot, must_confidence=sure, cannot_confidence=sure_not)
