@@ -16,6 +16,7 @@ from linkshift.links._parse import PairError, RowRangeError
 from linkshift.links._redundant import ImpliedLink, Redundant
 from linkshift.links._removal import Removal
 from linkshift.links._summary import Summary
+from linkshift.links._two_sided import two_sided
 
 __all__ = [
     "Chains",
@@ -36,4 +37,5 @@ __all__ = [
     "Units",
     "class_codes",
     "signed_edges",
+    "two_sided",
 ]

@@ -1,21 +1,25 @@
 r"""Settle links after any clustering.
 
-Two moves. First, clusters vote: while two clusters have more must-links than cannot-links between
-them (`merge_by_votes`, also for what it does without any cannot-links), the pair with the largest
-surplus is merged. Then points settle: each takes, in turn, of the
-labels that a neighbour or a link names the one that costs least,
+Three moves, and a fourth on request. First, clusters vote: while links say of two clusters that
+they are one (`merge_by_votes`), the clearest pair is merged. Then points settle: each takes, in
+turn, of the labels that a neighbour or a link names the one that costs least,
 
 .. math:: E(c) = -\sum_{i \in u} \log \frac{\max(n_i(c), \epsilon)}{k}
           \; + \; \beta \, (\text{confidence of the links that } c \text{ would violate}),
 
 where :math:`n_i(c)` counts the k nearest neighbours of i with label c, and u is the point with all
-that is must-linked to it (iterated conditional modes; Besag 1986). Links of confidence one that do
+that is must-linked to it (iterated conditional modes; Besag 1986). A point listens to as many
+neighbours at most as its cluster has other rows, one at least: twenty would outvote every cluster
+of two. Links of confidence one that do
 not contradict each other make such units, so that must-links always hold. Links with a lower
 confidence, and all links as soon as certain ones contradict each other, stay pairs: one wrong
-answer then costs one pair, and is not passed on along the chains.
+answer then costs one pair, and is not passed on along the chains. Then certain links are held
+(`hold`): who is still with one of those it is cannot-linked to moves. Last, those who know the number of
+clusters get it (`to_count`).
 """
 
-from linkshift.refinement.holding import hold
+from linkshift.refinement.counting import check_count, closed_for, to_count
+from linkshift.refinement.holding import agreeing, hold, warn_of_broken
 from linkshift.refinement.neighbours import (
     absorb_dust,
     is_local,
@@ -28,6 +32,9 @@ from linkshift.refinement.votes import merge_by_votes
 
 __all__ = [
     "absorb_dust",
+    "agreeing",
+    "check_count",
+    "closed_for",
     "hold",
     "is_local",
     "merge_by_votes",
@@ -38,4 +45,6 @@ __all__ = [
     "refined",
     "refined_part",
     "settle",
+    "to_count",
+    "warn_of_broken",
 ]

@@ -1,25 +1,26 @@
-"""Jit loop of refinement: iterated conditional modes over units. It trusts its input."""
+"""Jit loops of refinement: iterated conditional modes, and mergers. They trust their input."""
 
 import numpy as np
 
 from linkshift._core.jit import jit
 
-__all__ = ["sweep"]
+__all__ = ["cheapest", "sweep"]
 
 
 @jit
-def sweep(labels, neighbours, units, n_labels, penalty, floor, max_sweeps):  # type: ignore[no-untyped-def]
+def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
     """Run iterated conditional modes over units, in place.
 
     ``saved[c]`` is what label c saves against a label that nothing speaks for; only labels that
     something speaks for, or against, are touched, so a unit costs its neighbours and links.
     """
+    near_start, near, near_weight = neighbours
     unit, member, start, edges = units
     edge, weight, edge_start = edges
-    k = neighbours.shape[1]
     n_units = start.shape[0] - 1
     saved = np.zeros(n_labels)
-    count = np.zeros(n_labels, np.int64)
+    count = np.zeros(n_labels)
+    size = np.zeros(n_labels, np.int64)
     seen = np.zeros(n_labels, np.bool_)
     touched = np.empty(n_labels, np.int64)
     unit_label = np.full(n_units, -1, np.int64)
@@ -28,6 +29,10 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, max_sweeps):  # t
             unit_label[unit[i]] = labels[i]
     for _ in range(max_sweeps):
         changed = 0
+        size[:] = 0
+        for i in range(labels.shape[0]):
+            if labels[i] >= 0:
+                size[labels[i]] += 1
         for u in range(n_units):
             if unit_label[u] < 0:
                 wanted = start[u + 1] - start[u] > 1
@@ -35,22 +40,30 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, max_sweeps):  # t
                     wanted = wanted or weight[e] > 0
                 if not wanted:
                     continue  # noise that no must-link concerns stays noise
+            # Twenty neighbours would outvote every cluster of two rows.
+            heard = max(size[unit_label[u]] - 1, 1) if unit_label[u] >= 0 else labels.shape[0]
             n_touched = 0
             for m in range(start[u], start[u + 1]):
                 i = member[m]
-                for q in range(k):
-                    c = labels[neighbours[i, q]] if neighbours[i, q] >= 0 else -1
-                    if c >= 0:
-                        count[c] += 1
+                last = min(near_start[i + 1], near_start[i] + heard)
+                total = 0.0
+                for q in range(near_start[i], last):
+                    c = labels[near[q]]
+                    total += near_weight[q]
+                    if c >= 0 and near_weight[q] > 0:
+                        count[c] += near_weight[q]
                         if not seen[c]:
                             seen[c] = True
                             touched[n_touched] = c
                             n_touched += 1
-                for q in range(k):
-                    c = labels[neighbours[i, q]] if neighbours[i, q] >= 0 else -1
+                for q in range(near_start[i], last):
+                    c = labels[near[q]]
                     if c >= 0 and count[c] > 0:
-                        saved[c] += np.log(count[c] / floor)
-                        count[c] = 0
+                        if by_share:
+                            saved[c] += np.log(1.0 + count[c] / (total * floor))
+                        else:
+                            saved[c] += np.log(count[c] / floor)
+                        count[c] = 0.0
             for e in range(edge_start[u], edge_start[u + 1]):
                 c = unit_label[edge[e]]
                 if c >= 0:
@@ -76,3 +89,18 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, max_sweeps):  # t
                     changed += 1
         if changed == 0:
             break
+
+
+@jit
+def cheapest(mean, size, free, a):  # type: ignore[no-untyped-def]
+    """Ward's cost of the cheapest merger of cluster a with one that is free for it, and which."""
+    best, partner = np.inf, a
+    for b in range(size.shape[0]):
+        if free[b]:
+            squared = 0.0
+            for j in range(mean.shape[1]):
+                squared += (mean[b, j] - mean[a, j]) ** 2
+            cost = squared * size[a] * size[b] / (size[a] + size[b])
+            if cost < best:
+                best, partner = cost, b
+    return best, partner

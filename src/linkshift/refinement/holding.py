@@ -6,9 +6,46 @@ import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift._core.labels import dense, majority
-from linkshift.links import Closure
+from linkshift._core.messages import Advice, warn
+from linkshift._core.text import counted
+from linkshift.links import ClosedLinks, Closure
+from linkshift.metrics import link_satisfaction
 
-__all__ = ["hold"]
+__all__ = ["agreeing", "hold", "warn_of_broken"]
+
+
+def agreeing(closed: ClosedLinks) -> Closure:
+    """Closure of the certain links that have no part in a contradiction.
+
+    Left out are the must-links of a component that holds a cannot-link, and that cannot-link:
+    nobody knows which of them is wrong.
+    """
+    if not closed.contradictory:
+        return closed.closure
+    certain = closed.certain
+    component = ClosedLinks(certain, closed.n_samples).must_component
+    ends = component[certain.cannot]
+    torn = np.unique(ends[ends[:, 0] == ends[:, 1], 0])
+    clean = certain.where(
+        ~np.isin(component[certain.must[:, 0]], torn), ends[:, 0] != ends[:, 1]
+    )
+    return ClosedLinks(clean, closed.n_samples).closure
+
+
+def warn_of_broken(labels: Array, closed: ClosedLinks) -> None:
+    """Tell how many certain links do not hold, as happens when they contradict each other."""
+    report = link_satisfaction(labels, closed.certain)
+    broken = len(report.violated_must) + len(report.violated_cannot)
+    if broken:
+        warn(
+            Advice(
+                f"{counted(broken, 'link')} of confidence one "
+                f"{'stays' if broken == 1 else 'stay'} broken: they contradict each other.",
+                "See links.conflicts(), and keep links.conflicts().resolve().",
+                command="See linkshift links check.",
+                parameter="links",
+            )
+        )
 
 
 def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:

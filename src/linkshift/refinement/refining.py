@@ -11,6 +11,8 @@ from sklearn.utils import check_array, check_consistent_length
 from linkshift._core.arrays import Array
 from linkshift._core.labels import dense
 from linkshift.links import ClosedLinks, Links
+from linkshift.refinement.counting import check_count, closed_for, to_count
+from linkshift.refinement.holding import agreeing, hold, warn_of_broken
 from linkshift.refinement.neighbours import nearest_rows
 from linkshift.refinement.settling import settle
 from linkshift.refinement.votes import merge_by_votes
@@ -25,14 +27,16 @@ def refine(
     links: Links,
     *,
     n_neighbors: int = 20,
-    penalty: float = 2.0,
+    penalty: float = 4.0,
     max_sweeps: int = 20,
+    enforce: bool = True,
+    n_clusters: int | None = None,
+    max_clusters: int | None = None,
 ) -> Array:
     """Improve a clustering with must-links and cannot-links.
 
-    Works after any method. Certain must-links hold afterwards, but between rows of noise that have
-    no neighbours in clusters; cannot-links, and links that
-    contradict each other, are weighed against the neighbours and may stay broken.
+    Works after any method. Certain links hold afterwards. Those that contradict each other cannot:
+    they are weighed against the neighbours, and a warning says how many stay broken.
 
     Parameters
     ----------
@@ -45,10 +49,17 @@ def refine(
     n_neighbors : int, default=20
         Neighbours that have a say in a point's label; at most about the square root of the
         number of rows, and none that is eight times as far as the second nearest.
-    penalty : float, default=2.0
+    penalty : float, default=4.0
         Cost of a violated link of confidence one, in units of -log(share of neighbours).
     max_sweeps : int, default=20
         Largest number of rounds over all points; usually three to six are made.
+    enforce : bool, default=True
+        Make every link of confidence one hold: what neighbours and links leave open is moved to
+        another cluster, if need be to a new one. If False, cannot-links are weighed only.
+    n_clusters, max_clusters : int, default=None
+        How many clusters there are, or how many at most; give one of them. Clusters are then
+        merged, or split, by sums of squares (:mod:`linkshift.refinement.counting`). Of two
+        clusters, two cannot-links make a must-link.
 
     Returns
     -------
@@ -76,28 +87,50 @@ def refine(
             f"labels must be a 1-D array of whole numbers, -1 for noise; got shape {current.shape} "
             f"of {current.dtype}."
         )
-    return refined(
+    for name, value in (("n_clusters", n_clusters), ("max_clusters", max_clusters)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}.")
+    check_count(n_clusters, max_clusters)
+    closed = ClosedLinks(given, data.shape[0])
+    found = refined(
         data,
         current,
-        ClosedLinks(given, data.shape[0]),
+        closed,
         n_neighbors=n_neighbors,
+        enforce=enforce,
+        n_clusters=n_clusters,
+        max_clusters=max_clusters,
         penalty=penalty,
         max_sweeps=max_sweeps,
     )
+    if enforce:
+        warn_of_broken(found, closed)
+    return found
 
 
 def refined(
-    X: Array, labels: Array, closed: ClosedLinks, *, n_neighbors: int = 20, **options: Any
+    X: Array,
+    labels: Array,
+    closed: ClosedLinks,
+    *,
+    n_neighbors: int = 20,
+    enforce: bool = True,
+    n_clusters: int | None = None,
+    max_clusters: int | None = None,
+    **options: Any,
 ) -> Array:
     """Do what :func:`refine` does, with links that are closed and arguments that are checked.
 
-    Other options are those of :func:`settle`.
+    Other options are those of :func:`settle`. What stays broken is left to the caller to tell.
     """
-    if not len(closed) or (labels < 0).all():
-        return dense(labels)
-    merged = merge_by_votes(labels, closed.links)
-    neighbours = nearest_rows(X, n_neighbors)
-    return settle(merged, closed, neighbours, **options)
+    labels = dense(labels)
+    if len(closed):
+        closed = closed_for(closed, n_clusters, max_clusters)
+        neighbours = nearest_rows(X, n_neighbors)
+        labels = settle(merge_by_votes(labels, closed.links), closed, neighbours, **options)
+        if enforce:
+            labels = hold(labels, agreeing(closed), neighbours)
+    return to_count(X, labels, closed, exactly=n_clusters, at_most=max_clusters)
 
 
 def nearest_of(X: Array, rows: Array) -> Array | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from linkshift._core.arrays import Array
@@ -12,17 +14,22 @@ from linkshift.refinement._loops import sweep
 __all__ = ["settle"]
 
 _FLOOR = 0.1  # neighbours granted to a label that has none: keeps its cost finite
+_FLOOR_SHARE = 0.005  # the same, of the weight of all neighbours: 0.1 of 20
 
 
 def settle(
     labels: Array,
     links: Links | ClosedLinks,
-    neighbours: Array,
+    neighbours: Any,
     *,
-    penalty: float = 2.0,
+    weights: Array | None = None,
+    penalty: float = 4.0,
     max_sweeps: int = 20,
 ) -> Array:
-    """Let points take the label that their neighbours and links agree on best.
+    r"""Let points take the label that their neighbours and links agree on best.
+
+    The energy is that of :mod:`linkshift.refinement`. Neighbours with weights speak by their share
+    of the weight, :math:`-\log(w_i(c) / w_i + 0.005)` instead of the count's term.
 
     Parameters
     ----------
@@ -30,8 +37,11 @@ def settle(
         From 0 without gaps; -1 is noise.
     links : Links or ClosedLinks
         What is known of pairs.
-    neighbours : ndarray of shape (n, k)
-        Rows of the nearest neighbours of each point; -1 for none.
+    neighbours : ndarray of shape (n, k), or scipy.sparse CSR matrix of shape (n, n)
+        Rows of the nearest neighbours of each point, the nearest first; -1 for none. Or weights
+        of a graph, not negative: the heaviest are the nearest.
+    weights : ndarray of shape (n, k), default=None
+        Weights of an array of neighbours.
     penalty, max_sweeps
         As in :func:`refine`.
 
@@ -42,14 +52,36 @@ def settle(
     n_labels = int(labels.max(initial=-1)) + 1
     if n_labels == 0:
         return labels
+    by_share = weights is not None or not isinstance(neighbours, np.ndarray)
     out = labels.astype(np.int64).copy()
     sweep(
         out,
-        np.ascontiguousarray(neighbours),
+        _nearest_first(neighbours, weights),
         ClosedLinks.coerce(links, len(labels)).units,
         n_labels,
         float(penalty),
-        _FLOOR,
+        _FLOOR_SHARE if by_share else _FLOOR,
+        by_share,
         max_sweeps,
     )
     return dense(out)
+
+
+def _nearest_first(neighbours: Any, weights: Array | None) -> tuple[Array, Array, Array]:
+    """Neighbours row by row: where each row begins, its neighbours, and their weights."""
+    if isinstance(neighbours, np.ndarray):
+        known = neighbours >= 0
+        weight = np.ones(int(known.sum())) if weights is None else weights[known]
+        start = np.concatenate(([0], np.cumsum(known.sum(axis=1))))
+        return (
+            start.astype(np.int64),
+            neighbours[known].astype(np.int64),
+            weight.astype(np.float64),
+        )
+    row = np.repeat(np.arange(neighbours.shape[0]), np.diff(neighbours.indptr))
+    order = np.lexsort((-neighbours.data, row))
+    return (
+        neighbours.indptr.astype(np.int64),
+        neighbours.indices[order].astype(np.int64),
+        neighbours.data[order].astype(np.float64),
+    )
