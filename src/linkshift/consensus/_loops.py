@@ -12,7 +12,7 @@ _GAIN = 1e-12  # moves that gain less are rounding
 
 @jit
 def louvain(start, column, weight, resolution):
-    """Communities of a weighted graph (CSR, symmetric) that no single move improves, level by level.
+    """Communities of a weighted symmetric graph (CSR): no single move improves the last level.
 
     Rows go to the neighbouring community with the largest gain in modularity, in their order,
     until none moves; communities then are the rows of the next, smaller graph.
@@ -44,7 +44,7 @@ def _move(start, column, weight, resolution, total):
     seen = np.full(m, -1)
     touched = np.empty(m + 1, np.int64)
     moved = False
-    for sweep in range(50):
+    for _ in range(50):
         n_moved = 0
         for i in range(m):
             own = community[i]
@@ -85,7 +85,7 @@ def _move(start, column, weight, resolution, total):
 
 @jit
 def _number(labels):
-    """Number labels by first appearance, in place; return how many there are."""
+    """Give labels numbers by first appearance, in place; return how many there are."""
     new = np.full(labels.shape[0], -1)
     size = 0
     for i in range(labels.shape[0]):
@@ -180,7 +180,7 @@ def _root(parent, i):
 
 @jit
 def pair_agreement(labels, sizes):
-    """Adjusted Rand index of every two partitions (rows of ``labels``)."""
+    """Compute the adjusted Rand index of every two partitions (rows of ``labels``)."""
     c, n = labels.shape
     most = sizes.max()
     table = np.zeros((most, most), np.int64)

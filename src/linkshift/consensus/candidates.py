@@ -56,10 +56,6 @@ class Candidates(NamedTuple):
             np.concatenate([self.labels, other.labels]), np.concatenate([self.family, later])
         )
 
-    def where(self, keep: Array) -> Candidates:
-        """Some of them."""
-        return Candidates(self.labels[keep], self.family[keep])
-
 
 def candidates(
     X: Array, graph: NeighbourGraph, *, also: int | None = None, n_threads: int = 1

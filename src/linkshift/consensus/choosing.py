@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -63,7 +63,7 @@ def quality(found: Candidates, weights: sparse.csr_matrix, agreed: Array, n_colu
 
 
 def evidence(found: Candidates, links: Links) -> Array:
-    r"""What links say of each candidate: the adjusted Rand index of links and clusters.
+    r"""Say what links tell of each candidate: their adjusted Rand index with its clusters.
 
     .. math:: 6 \sqrt{N} \,
         \frac{2 (m_s c_d - m_d c_s)}{(m_s + m_d)(m_d + c_d) + (m_s + c_s)(c_s + c_d)}
@@ -101,22 +101,32 @@ def consensus(
     graph: NeighbourGraph,
     links: Links,
     *,
+    n_clusters: int | None = None,
+    max_clusters: int | None = None,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Consensus:
-    """Choose a partition by quality and, where there are links, by their evidence."""
-    steps = 2 + 2 * bool(len(links))
-    report = progress or (lambda done, total: None)
-    found = candidates(X, graph, n_threads=n_threads)
-    report(1, steps)
+    """Choose a partition by quality and, where there are links, by their evidence.
+
+    A number of clusters, or the largest, is what the caller knows; both above one.
+    """
+    how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
+    found = candidates(X, graph, **how)
+    steps = 1 + bool(len(links))
     if len(links):
-        found += linked_candidates(bent_by_links(graph.weights, links), n_threads=n_threads)
-        report(2, steps)
+        _report(progress, 1, steps)
+        found += linked_candidates(bent_by_links(graph.weights, links), **how)
     agreed = agreement(found)
     score = quality(found, graph.weights, agreed, X.shape[1])
     if len(links):
-        report(3, steps)
         score = score + evidence(found, links)
+    most = n_clusters or max_clusters or found.sizes.max()
+    score[(found.sizes > most) | (found.sizes < (n_clusters or 2))] = -np.inf
     best = int(score.argmax())
-    report(steps, steps)
+    _report(progress, steps, steps)
     return Consensus(found.labels[best], float(agreed[best]), len(found.labels))
+
+
+def _report(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)

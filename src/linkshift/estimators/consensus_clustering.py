@@ -17,11 +17,14 @@ from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
 from linkshift.refinement import (
+    check_count,
+    closed_for,
     hold,
     merge_by_votes,
     nearest_rows,
     neighbours_vote,
     settle,
+    to_count,
 )
 from linkshift.spaces.graph import NeighbourGraph, neighbour_graph
 
@@ -50,6 +53,9 @@ class ConsensusClustering(Explains, LinkedClusterer):
 
     Parameters
     ----------
+    n_clusters, max_clusters : int, default=None
+        How many clusters there are, or how many at most; give one of them, or leave it open. Of two
+        clusters, two cannot-links make a must-link.
     n_neighbors : int, default=10
         Neighbours that a row has an edge to.
     max_rows : int, default=2500
@@ -106,6 +112,8 @@ class ConsensusClustering(Explains, LinkedClusterer):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 2, None, closed="left")],
         "max_rows": [Interval(Integral, 10, None, closed="left")],
         "enforce": ["boolean"],
@@ -118,6 +126,8 @@ class ConsensusClustering(Explains, LinkedClusterer):
     def __init__(
         self,
         *,
+        n_clusters: int | None = None,
+        max_clusters: int | None = None,
         n_neighbors: int = 10,
         max_rows: int = 2500,
         enforce: bool = True,
@@ -125,6 +135,8 @@ class ConsensusClustering(Explains, LinkedClusterer):
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> None:
+        self.n_clusters = n_clusters
+        self.max_clusters = max_clusters
         self.n_neighbors = n_neighbors
         self.max_rows = max_rows
         self.enforce = enforce
@@ -132,30 +144,46 @@ class ConsensusClustering(Explains, LinkedClusterer):
         self.n_jobs = n_jobs
         self.progress = progress
 
+    def _check_combinations(self) -> None:
+        check_count(self.n_clusters, self.max_clusters)
+
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
-        if self.enforce:
-            closed.closure  # raises on contradictions
+        closed = closed_for(closed, self.n_clusters, self.max_clusters)
+        apart = closed.closure if self.enforce else None  # raises on contradictions
+        found: dict[str, Any] = {"agreement_": 1.0, "n_candidates_": 1}
         rows, of_row, joined = _distinct(data, closed)
-        if len(rows) < _FEW:
-            labels, found = self._under_links(np.arange(len(rows)), joined, None), {}
+        if len(rows) < _FEW or 1 in (self.n_clusters, self.max_clusters):
+            whole = np.zeros(len(rows), dtype=np.int64)
+            each = whole if 1 in (self.n_clusters, self.max_clusters) else np.arange(len(rows))
+            labels = self._under_links(data[rows], each, joined, None)
         else:
-            looked = self._looked_at(len(rows), joined)
-            some = data[rows[looked]].astype(np.float64)
-            links = joined if len(looked) == len(rows) else joined.take(looked)
-            graph = neighbour_graph(some, self.n_neighbors)
-            chosen = consensus(
-                some, graph, links.links, n_threads=n_threads(self.n_jobs), progress=self.progress
-            )
-            found = {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
-            settled = self._under_links(chosen.labels, links, graph)
-            labels = settled
-            if len(looked) < len(rows):
-                labels = neighbours_vote(data[rows], some, settled, _VOTERS)
-                labels[looked] = settled
+            labels, found = self._by_consensus(data[rows], joined)
         labels = labels[of_row]
-        if self.enforce and len(closed) and len(rows) > self.max_rows:  # links beyond those rows
-            labels = hold(labels, closed.closure, nearest_rows(data, _VOTERS))
+        if apart is not None and len(rows) > self.max_rows:  # links of rows that were not looked at
+            labels = hold(labels, apart, nearest_rows(data, _VOTERS)) if len(closed) else labels
         return Fitted(dense(labels), None, found)
+
+    def _by_consensus(self, X: Array, closed: ClosedLinks) -> tuple[Array, dict[str, Any]]:
+        """Labels of distinct rows, and what there is to tell of how they were found."""
+        looked = self._looked_at(len(X), closed)
+        whole = len(looked) == len(X)
+        some, links = (X, closed) if whole else (X[looked], closed.take(looked))
+        some = some.astype(np.float64)
+        graph = neighbour_graph(some, self.n_neighbors)
+        chosen = consensus(
+            some,
+            graph,
+            links.links,
+            n_clusters=self.n_clusters,
+            max_clusters=self.max_clusters,
+            n_threads=n_threads(self.n_jobs),
+            progress=self.progress,
+        )
+        labels = self._under_links(some, chosen.labels, links, graph)
+        if not whole:
+            settled, labels = labels, neighbours_vote(X, some, labels, _VOTERS)
+            labels[looked] = settled
+        return labels, {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
 
     def _looked_at(self, n: int, closed: ClosedLinks) -> Array:
         """Rows that candidates are made of: linked ones first, then some at random."""
@@ -167,22 +195,23 @@ class ConsensusClustering(Explains, LinkedClusterer):
         return np.sort(np.concatenate([order[first], order[~first]])[: self.max_rows])
 
     def _under_links(
-        self, labels: Array, closed: ClosedLinks, graph: NeighbourGraph | None
+        self, X: Array, labels: Array, closed: ClosedLinks, graph: NeighbourGraph | None
     ) -> Array:
-        """Let links merge clusters, rows settle, and certain links hold."""
-        if not len(closed):
-            return labels
-        labels = merge_by_votes(labels, closed.links)
-        neighbours = np.empty((len(labels), 0), dtype=np.intp)
-        if graph is not None:
-            labels = settle(labels, closed, graph.weights)
-            neighbours = graph.neighbours
-        return hold(labels, closed.closure, neighbours) if self.enforce else labels
+        """Let links merge clusters, rows settle, certain links hold, and the number be right."""
+        if len(closed):
+            labels = merge_by_votes(labels, closed.links)
+            neighbours = np.empty((len(labels), 0), dtype=np.intp)
+            if graph is not None:
+                labels = settle(labels, closed, graph.weights)
+                neighbours = graph.neighbours
+            if self.enforce:
+                labels = hold(labels, closed.closure, neighbours)
+        return to_count(X, labels, closed, exactly=self.n_clusters, at_most=self.max_clusters)
 
     def _predict(self, data: Array) -> Array:
         return neighbours_vote(data, self._fit_X, self.labels_, _VOTERS)
 
-    def _evidence(self, row: int) -> Evidence:
+    def _evidence(self, row: int) -> Evidence:  # noqa: ARG002 (all rows have the same)
         """Tell nothing of paths: nothing moves. Without a link, all is done again."""
 
         def refit(links: Links) -> Refit:

@@ -42,7 +42,9 @@ def check_count(n_clusters: int | None, max_clusters: int | None) -> None:
         )
 
 
-def closed_for(closed: ClosedLinks, n_clusters: int | None, max_clusters: int | None) -> ClosedLinks:
+def closed_for(
+    closed: ClosedLinks, n_clusters: int | None, max_clusters: int | None
+) -> ClosedLinks:
     """Close links for a number of clusters: of two, two cannot-links make a must-link."""
     most = max_clusters if n_clusters is None else n_clusters
     if most == 1 and len(closed.certain.cannot):
@@ -230,7 +232,9 @@ def _distances(X: Array, labels: Array, rows: Array, z: int) -> Array:
     for c in range(far.shape[1]):
         if c != z:
             there = X[labels == c]
-            far[:, c] = nearest_neighbours(there, min(_NEAREST, len(there)), X[rows])[0].mean(axis=1)
+            far[:, c] = nearest_neighbours(there, min(_NEAREST, len(there)), X[rows])[0].mean(
+                axis=1
+            )
     return far
 
 

@@ -17,7 +17,9 @@ __all__ = ["merge_by_votes"]
 # clusters are not pure. Fitted by ARI on near and on random pairs, as the other two.
 _IMPURITY = 0.15
 _FOR = float(np.log(1.0 / _IMPURITY))  # what a must-link between two clusters says
-_AGAINST = float(np.log(10.0))  # what a cannot-link says; no less, or mergers could break more links
+_AGAINST = float(
+    np.log(10.0)
+)  # what a cannot-link says; no less, or mergers could break more links
 _PRIOR = 1.0  # two clusters are two until something is said
 
 
