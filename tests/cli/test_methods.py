@@ -8,14 +8,19 @@ from linkshift._core.messages import Refusal
 from linkshift.cli.commands.cluster import bandwidth_option
 from linkshift.cli.options import KERNELS
 from linkshift.cli.talking import InputError
+from linkshift.estimators._base import MetricName
 from linkshift.links import Links
 from linkshift.methods import METHODS, MethodName, check_params
-from linkshift.methods.table import Given
+from linkshift.methods.table import DISTANCES, Given
 from linkshift.profiles import ProfileName
 
 
 def test_kernels_are_those_of_the_library():
     assert get_args(ProfileName) == KERNELS
+
+
+def test_distances_are_those_of_the_estimators():
+    assert get_args(MetricName) == DISTANCES
 
 
 def test_names_are_those_of_the_library():
@@ -27,6 +32,7 @@ VALUES = {
     "kernel": "flat",
     "n_neighbors": 3,
     "space": "input",
+    "metric": "cosine",
     "max_iter": 5,
     "n_clusters": 2,
     "views": ("all=*",),

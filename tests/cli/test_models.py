@@ -39,6 +39,14 @@ CASES = {
         {"method": "mean-shift", "space": "kernel", "n_neighbors": 8},
     ),
     "cms": (("--scale", "standard", "--links", "both.csv"), {"method": "cms"}),
+    "cosine": (
+        ("--scale", "standard", "--links", "both.csv", "--metric", "cosine"),
+        {"method": "cms", "metric": "cosine"},
+    ),
+    "cosine, refined": (
+        ("--links", "both.csv", "--metric", "cosine"),
+        {"method": "mean-shift", "metric": "cosine"},
+    ),
     "kernel": (
         ("--scale", "standard", "--links", "must.csv", "--n-neighbors", 8),
         {"method": "kernel", "n_neighbors": 8},

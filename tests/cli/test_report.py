@@ -240,6 +240,7 @@ OPTIONS = {
     "kernel": ("data.csv", "--kernel", "gaussian", "--bandwidth", "0.7512345678901234"),
     "neighbours": ("data.csv", "--n-neighbors", 5, "--max-iter", 77, "--scale", "minmax"),
     "space": ("data.csv", "--space", "kernel", "--n-neighbors", 9, "--seed", 3),
+    "cosine": ("data.csv", "--metric", "cosine", "--method", "mean-shift"),
     "by links": ("data.csv", "--links", "links.csv", "--bandwidth", "links"),
     "skms": ("data.csv", "--links", "links.csv", "--method", "skms", "--seed", 4294967295),
     "metric": ("data.csv", "--links", "links.csv", "--method", "metric", "--seed", 2),

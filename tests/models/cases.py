@@ -115,6 +115,21 @@ CASES = {
         X,
         NEW,
     ),
+    "constrained_cosine": lambda: (
+        ConstrainedMeanShift(metric="cosine").fit(X, links=LINKS),
+        X,
+        NEW,
+    ),
+    "refined_cosine": lambda: (
+        RefinedClustering(metric="cosine").fit(X, links=LINKS),
+        X,
+        NEW,
+    ),
+    "kernel_cosine": lambda: (
+        KernelMeanShift(metric="cosine", n_neighbors=10).fit(WIDE, links=MUST),
+        WIDE,
+        WIDE_NEW,
+    ),
     "kernel": lambda: (KernelMeanShift(n_neighbors=10).fit(X, links=MUST), X, NEW),
     "kernel_frame": lambda: (
         KernelMeanShift(sigma=1.5, n_neighbors=10).fit(FRAME, links=MUST),

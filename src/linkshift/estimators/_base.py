@@ -10,14 +10,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.arrays import Array, first_of_equal_rows, unit_rows
 from linkshift._core.attributes import all_or_none
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Refusal
@@ -25,8 +26,10 @@ from linkshift.links import ClosedLinks, Links, class_codes
 from linkshift.metrics import link_satisfaction
 
 __all__ = [
+    "METRICS",
     "Fitted",
     "LinkedClusterer",
+    "MetricName",
     "closed_links",
     "keep_known",
     "known_classes",
@@ -34,6 +37,11 @@ __all__ = [
 ]
 
 _MOST_COMPLETE = 200  # labelled rows, whose pairs number 19,900
+
+# What a distance between rows is; behind the door it is always that of straight lines.
+MetricName = Literal["euclidean", "cosine"]
+METRICS: list[Any] = [StrOptions({"euclidean", "cosine"})]
+
 _READ_BY_SKLEARN = ("n_features_in_", "feature_names_in_")
 
 
@@ -61,6 +69,9 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
 
     # Whether links are counted: up to 200 labelled rows are then linked pair by pair.
     _counts_links: ClassVar[bool] = False
+
+    # Whether ``metric`` may be "cosine": rows are then divided by their length at the door.
+    _takes_cosine: ClassVar[bool] = False
 
     # Rows that a fit needs.
     _min_samples: ClassVar[int] = 1
@@ -126,14 +137,19 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
         """Labels of rows that were not in ``fit``; of no rows, none."""
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """Check the data, in ``fit`` and in ``predict``."""
-        return validate_data(
+        """Check the data, in ``fit`` and in ``predict``; with "cosine", as rows of length one."""
+        data = validate_data(
             self,
             X,
             dtype=[np.float64, np.float32],
             reset=reset,
             ensure_min_samples=self._min_samples if reset else 1,
         )
+        return unit_rows(data) if self._is_cosine() else data
+
+    def _is_cosine(self) -> bool:
+        """Whether rows count by their directions alone."""
+        return self._takes_cosine and getattr(self, "metric", "euclidean") == "cosine"
 
     def _rows(self, data: Any) -> Array:
         """One row for each sample, to tell which are equal."""

@@ -17,8 +17,16 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
-from linkshift.estimators._base import Fitted, LinkedClusterer, closed_links
+from linkshift.estimators._base import (
+    METRICS,
+    Fitted,
+    LinkedClusterer,
+    MetricName,
+    closed_links,
+)
+from linkshift.estimators._columns import min_and_span
 from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
+from linkshift.estimators._idle_links import refuse_idle
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
 from linkshift.links import ClosedLinks, Links
@@ -108,7 +116,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     blurring : bool, default=False
         Whether samples move along with their centres.
     scale_features : bool, default=True
-        Bring every feature to [0, 1] first, as the paper does.
+        Bring every feature to [0, 1] first, as the paper does; not with ``metric="cosine"``. A
+        column whose range is less than 1e-8 of the median range of those that are not constant
+        counts as constant, with a warning: scaled, its rounding would weigh as much as the others.
     refine : {"links", None}, default="links"
         Settle labels by links and neighbours after the shift.
     enforce : bool, default=True
@@ -124,6 +134,11 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         Most cannot-linked pairs of rows that bend the shift. When the closure has more, each
         pair of components is represented by an equal share of its pairs, with a warning. Labels
         honour all links in any case.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
+        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter. Columns are then not scaled,
+        which would turn the angles; bandwidths and ``shifted_`` are among the divided rows. A row
+        of zeros has no direction, and raises.
     keep_history : bool, default=False
         Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None
@@ -190,11 +205,13 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "penalty": [Interval(Real, 0, None, closed="left")],
         "max_pairs": [Interval(Integral, 1, None, closed="left")],
+        "metric": METRICS,
         "keep_history": ["boolean"],
         "n_jobs": [Integral, None],
         "progress": [callable, None],
     }
     _counts_links = True
+    _takes_cosine = True
 
     def __init__(
         self,
@@ -214,6 +231,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         n_neighbors: int = 20,
         penalty: float = 2.0,
         max_pairs: int = 30_000,
+        metric: MetricName = "euclidean",
         keep_history: bool = False,
         n_jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -233,17 +251,16 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self.n_neighbors = n_neighbors
         self.penalty = penalty
         self.max_pairs = max_pairs
+        self.metric = metric
         self.keep_history = keep_history
         self.n_jobs = n_jobs
         self.progress = progress
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
         self._check_links(closed)
-        low = data.min(axis=0).astype(np.float64)
-        span = np.ptp(data, axis=0).astype(np.float64)
-        if not self.scale_features:
-            low, span = np.zeros_like(low), np.ones_like(span)
-        span[span == 0] = 1.0
+        low, span = np.zeros(data.shape[1]), np.ones(data.shape[1])
+        if self.scale_features and not self._is_cosine():
+            low, span = min_and_span(data, getattr(self, "feature_names_in_", None))
         points = (data.astype(np.float64) - low) / span
         if self.bandwidth is None:
             schedule = grow(*pair_range(points), self.max_iter, self.schedule)
@@ -304,29 +321,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
 
     def _check_links(self, closed: ClosedLinks) -> None:
         """Refuse links that nothing would look at, and contradictions among certain ones."""
-        links = closed.links
-        if self.refine is None and (links.must_confidence < 1.0).any():
-            raise ValueError(
-                "Must-links with a confidence below one act through refinement alone; set "
-                "refine='links', or give them confidence one."
-            )
-        idle = self.refine is None and not self.enforce
-        if idle and len(links.must) and not len(links.cannot):
-            raise ValueError(
-                "With refine=None and enforce=False must-links only spread cannot-links, and there "
-                "are none; set refine='links' or enforce=True."
-            )
-        closure = closed.closure  # raises on contradictions
-        carriers = closure.component[links.must[:, 0]]
-        if idle and len(carriers) and not np.isin(carriers, closure.component_cannot).any():
-            warn(
-                Advice(
-                    "No must-link carries a cannot-link of confidence one to other rows, and with "
-                    "refine=None and enforce=False must-links do nothing else.",
-                    "Set refine='links' or enforce=True to use them.",
-                    parameter="links",
-                )
-            )
+        refuse_idle(closed, refined=self.refine is not None, enforced=self.enforce)
 
     def _cluster(
         self, state: _State, closed: ClosedLinks, dtype: Any, *, keep: bool | None = None

@@ -18,7 +18,7 @@ from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth.rules import neighbours_at_hand, spread_bandwidth
-from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.explain import CHANCE, Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.metrics import link_satisfaction
@@ -29,11 +29,7 @@ from linkshift.shift.coalesce import climb_spots
 from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend
 from linkshift.shift.neighbours import nearest_neighbours
-from linkshift.spaces.kernel import (
-    KernelName,
-    KernelSpace,
-    spread_dimension,
-)
+from linkshift.spaces.kernel import KernelName, KernelSpace, spread_dimension
 from linkshift.spaces.linked import LinkedSpace, linked_space, make_kernel
 
 __all__ = ["KernelMeanShift"]
@@ -142,6 +138,10 @@ class KernelMeanShift(Explains, LinkedClusterer):
     tol : float, default=1e-5
         A point has arrived when it moves by at most this many bandwidths (of their geometric
         mean). End points within 1e-2 median bandwidths of each other are one mode.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
+        :math:`2 - 2 \cos`, between 0 and 4, and so the kernel is of directions. A row of zeros has
+        none, and raises. Not for a precomputed kernel, where rows are kernel values.
     n_jobs : int, default=None
         Number of threads of the shift. ``None`` takes all cores. Labels do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -236,11 +236,13 @@ class KernelMeanShift(Explains, LinkedClusterer):
         "max_points": [Interval(Integral, 2, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "metric": METRICS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "progress": [callable, None],
     }
     _min_samples = 2
+    _takes_cosine = True
 
     def __init__(
         self,
@@ -261,6 +263,7 @@ class KernelMeanShift(Explains, LinkedClusterer):
         max_points: int | None = 4000,
         max_iter: int = 500,
         tol: float = 1e-5,
+        metric: MetricName = "euclidean",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -281,6 +284,7 @@ class KernelMeanShift(Explains, LinkedClusterer):
         self.max_points = max_points
         self.max_iter = max_iter
         self.tol = tol
+        self.metric = metric
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
@@ -302,6 +306,8 @@ class KernelMeanShift(Explains, LinkedClusterer):
             raise ValueError("kernel_params are keywords for a callable kernel; drop them.")
         if self.learn_params is not None and self.use_links != "learn":
             raise ValueError("learn_params are for use_links='learn' only.")
+        if self.metric == "cosine" and self.kernel == "precomputed":
+            raise ValueError("metric='cosine' needs rows, and X holds kernel values; drop it.")
 
     def _check_links(self, closed: ClosedLinks) -> None:
         """Refuse links that a projection cannot use."""

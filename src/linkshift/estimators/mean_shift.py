@@ -14,13 +14,13 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import Array, unit_rows
 from linkshift._core.convergence import warn_if_moving
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
 from linkshift.bandwidth.rules import checked_bandwidth
-from linkshift.estimators._base import Fitted, refuse_used
+from linkshift.estimators._base import METRICS, Fitted, MetricName, refuse_used
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
@@ -102,6 +102,10 @@ class MeanShift(Explains, ScoresSamples):
         hundreds of thousands of rows and more in up to about five columns; 0.5 is a good size
         for the Gaussian kernel. The flat kernel sees whole cells come and go, and finds modes
         that are not there: take a smooth one. ``None`` is exact.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
+        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter. Bandwidths, seeds and
+        ``cluster_centers_`` are among these rows; a row of zeros has no direction, and raises.
     keep_paths : bool, default=False
         Keep every position of every start in ``paths_``.
     progress : callable, default=None
@@ -165,9 +169,11 @@ class MeanShift(Explains, ScoresSamples):
         "tol": [Interval(Real, 0, None, closed="left")],
         "path_merge": [Interval(Real, 0, None, closed="left")],
         "bin_size": [Interval(Real, 0, None, closed="neither"), None],
+        "metric": METRICS,
         "keep_paths": ["boolean"],
         "progress": [callable, None],
     }
+    _takes_cosine = True
 
     def __init__(
         self,
@@ -186,6 +192,7 @@ class MeanShift(Explains, ScoresSamples):
         tol: float = 1e-3,
         path_merge: float = 0.0,
         bin_size: float | None = None,
+        metric: MetricName = "euclidean",
         keep_paths: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -203,6 +210,7 @@ class MeanShift(Explains, ScoresSamples):
         self.tol = tol
         self.path_merge = path_merge
         self.bin_size = bin_size
+        self.metric = metric
         self.keep_paths = keep_paths
         self.progress = progress
 
@@ -356,6 +364,7 @@ class MeanShift(Explains, ScoresSamples):
             seeds = check_array(self.seeds, dtype=[np.float64, np.float32])
             if seeds.shape[1] != points.shape[1]:
                 raise ValueError(f"seeds have {seeds.shape[1]} columns, X has {points.shape[1]}.")
+            seeds = unit_rows(seeds, "Seed") if self._is_cosine() else seeds
             return seeds.astype(points.dtype)
         if not self.bin_seeding:
             return points

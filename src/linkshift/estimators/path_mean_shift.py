@@ -15,7 +15,7 @@ from linkshift._core.arrays import Array, Progress
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth.path import BandwidthPath, bandwidth_path
-from linkshift.estimators._base import Fitted
+from linkshift.estimators._base import METRICS, Fitted, MetricName
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, Refit, kept_path
 from linkshift.links import ClosedLinks, Links
@@ -48,7 +48,7 @@ def route(X: Array, profile: Profile, centers: Array, lift: Array, bandwidths: A
 
 
 class PathMeanShift(Explains, ScoresSamples):
-    """Mean shift at the bandwidth that links support best.
+    r"""Mean shift at the bandwidth that links support best.
 
     Goes along :func:`linkshift.bandwidth_path` from many clusters to one, and takes the level
     with which the links agree best, with that level's clusters: rows climb at the smallest
@@ -66,6 +66,10 @@ class PathMeanShift(Explains, ScoresSamples):
         ridge.
     tol : float, default=1e-3
         A start has arrived when it moves by at most this many bandwidths.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
+        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter. ``bandwidth_`` and
+        ``cluster_centers_`` are among these rows; a row of zeros has no direction, and raises.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     progress : callable, default=None
@@ -106,10 +110,12 @@ class PathMeanShift(Explains, ScoresSamples):
         ],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "metric": METRICS,
         "n_jobs": [Integral, None],
         "progress": [callable, None],
     }
     _counts_links = True
+    _takes_cosine = True
     _min_samples = 2
     # Without links there is nothing to do: a meta-estimator hands them on unasked.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"links": True}
@@ -120,12 +126,14 @@ class PathMeanShift(Explains, ScoresSamples):
         kernel: ProfileName | Profile = "flat",
         max_iter: int = 300,
         tol: float = 1e-3,
+        metric: MetricName = "euclidean",
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.kernel = kernel
         self.max_iter = max_iter
         self.tol = tol
+        self.metric = metric
         self.n_jobs = n_jobs
         self.progress = progress
 

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from linkshift._core.arrays import Array
-from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.estimators.mean_shift import MeanShift
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
@@ -23,7 +23,7 @@ __all__ = ["RefinedClustering"]
 
 
 class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
-    """A clusterer, and links that settle what it found (:func:`linkshift.refine`).
+    r"""A clusterer, and links that settle what it found (:func:`linkshift.refine`).
 
     Clusters with more must-links than cannot-links between them are merged; then every row takes
     the label that its neighbours and its links agree on best. Certain must-links hold afterwards,
@@ -40,6 +40,10 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         Neighbours that have a say in a row's label, and in ``predict``.
     penalty : float, default=2.0
         Cost of a violated link of confidence one, in units of -log(share of neighbours).
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
+        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter, neither to neighbours nor to
+        the clusterer, which gets these rows. A row of zeros has no direction, and raises.
 
     Attributes
     ----------
@@ -79,15 +83,23 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         "estimator": [HasMethods("fit_predict"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "penalty": [Interval(Real, 0, None, closed="left")],
+        "metric": METRICS,
     }
     _counts_links = True
+    _takes_cosine = True
 
     def __init__(
-        self, estimator: Any = None, *, n_neighbors: int = 20, penalty: float = 2.0
+        self,
+        estimator: Any = None,
+        *,
+        n_neighbors: int = 20,
+        penalty: float = 2.0,
+        metric: MetricName = "euclidean",
     ) -> None:
         self.estimator = estimator
         self.n_neighbors = n_neighbors
         self.penalty = penalty
+        self.metric = metric
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -134,10 +134,12 @@ def cluster(
     on_choice : callable, default=None
         Called with the `Choice` of a method, once nothing speaks against it and before the work.
     **params
-        ``bandwidth``, ``kernel``, ``n_neighbors``, ``max_iter`` or ``n_clusters``, for methods
-        that take them, as their estimators do. ``space="kernel"`` lets "mean-shift" move rows in a
-        Gaussian kernel's space (:class:`KernelMeanShift` without links) instead of the columns'
-        own, "input". With "auto" parameters have a say in the choice.
+        ``bandwidth``, ``kernel``, ``n_neighbors``, ``metric``, ``max_iter`` or ``n_clusters``, for
+        methods that take them, as their estimators do. ``space="kernel"`` lets "mean-shift" move
+        rows in a Gaussian kernel's space (:class:`KernelMeanShift` without links) instead of the
+        columns' own, "input". ``metric="cosine"`` goes by the directions of rows instead of their
+        places (text embeddings, counts); no method scales columns then. With "auto" parameters
+        have a say in the choice.
 
     Returns
     -------

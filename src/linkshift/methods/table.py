@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linkshift.links import Links
 
 SPACES = ("input", "kernel")
+DISTANCES = ("euclidean", "cosine")
 MethodName = Literal["auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
 Params = Mapping[str, Any]
 
@@ -56,17 +57,19 @@ def _make_mean_shift(
     kernel: Any = None,
     n_neighbors: int | None = None,
     space: str | None = None,
+    metric: Any = "euclidean",
 ) -> Any:
     profile: Any = "flat" if kernel is None else kernel
+    common = {"metric": metric, **setting.common}
     if space == "kernel":
-        model: Any = _make_kernel("project", setting, n_neighbors)
+        model: Any = _make_kernel("project", setting, n_neighbors, metric)
     elif _is_by_links(bandwidth):
-        model = linkshift.PathMeanShift(kernel=profile, **setting.common)
+        model = linkshift.PathMeanShift(kernel=profile, **common)
     else:
         model = linkshift.MeanShift(
-            bandwidth=bandwidth, kernel=profile, n_neighbors=n_neighbors, **setting.common
+            bandwidth=bandwidth, kernel=profile, n_neighbors=n_neighbors, **common
         )
-    return linkshift.RefinedClustering(model) if setting.has_links else model
+    return linkshift.RefinedClustering(model, metric=metric) if setting.has_links else model
 
 
 def _is_by_links(bandwidth: Any) -> bool:
@@ -85,7 +88,7 @@ def _describe_mean_shift(model: Any) -> str:
         words = _describe_kernel("", inner)
     else:
         kernel = getattr(inner.kernel, "name", inner.kernel)
-        words = f"Mean shift with the {kernel} kernel, {_describe_bandwidth(inner)}."
+        words = f"Mean shift with the {kernel} kernel{_by(inner)}, {_describe_bandwidth(inner)}."
     if inner is model:
         return words
     before = len(set(model.labels_before_.tolist()) - {-1})
@@ -93,6 +96,10 @@ def _describe_mean_shift(model: Any) -> str:
         f"{words[:-1]}; then refine with {counted(len(model.links_), 'link')} "
         f"({before} clusters before, {model.n_clusters_} after)."
     )
+
+
+def _by(model: Any) -> str:
+    return ", by cosine" if model.metric == "cosine" else ""
 
 
 def _describe_bandwidth(model: Any) -> str:
@@ -144,14 +151,14 @@ def _check_links_to_choose_by(given: Given) -> None:
         )
 
 
-def _make_constrained(setting: Setting, bandwidth: Any = None) -> Any:
-    return linkshift.ConstrainedMeanShift(bandwidth=bandwidth, **setting.common)
+def _make_constrained(setting: Setting, bandwidth: Any = None, metric: Any = "euclidean") -> Any:
+    return linkshift.ConstrainedMeanShift(bandwidth=bandwidth, metric=metric, **setting.common)
 
 
 def _describe_constrained(model: Any) -> str:
     low, high = float(model.bandwidth_[0]), float(model.bandwidth_[-1])
     grown = f"growing from {low:.4g} to {high:.4g}" if low < high else f"{low:.4g}"
-    scaled = ", columns scaled to [0, 1]" if model.scale_features else ""
+    scaled = _by(model) or (", columns scaled to [0, 1]" if model.scale_features else "")
     links = counted(len(model.links_), "link")
     return f"Constrained mean shift with {links}{scaled}, bandwidth {grown}."
 
@@ -181,15 +188,21 @@ def _check_cannot_links(given: Given) -> None:
         )
 
 
-def _make_kernel(use_links: Any, setting: Setting, n_neighbors: int | None = None) -> Any:
-    return linkshift.KernelMeanShift(use_links=use_links, **setting.neighbours(n_neighbors))
+def _make_kernel(
+    use_links: Any,
+    setting: Setting,
+    n_neighbors: int | None = None,
+    metric: Any = "euclidean",
+) -> Any:
+    params = {"use_links": use_links, "metric": metric, **setting.neighbours(n_neighbors)}
+    return linkshift.KernelMeanShift(**params)
 
 
 def _describe_kernel(verb: str, model: Any) -> str:
     by = f" {verb} {counted(len(model.links_), 'link')}" if len(model.links_) else ""
     return (
-        f"Kernel mean shift, Gaussian kernel of width {model.sigma_:.4g}, {model.n_neighbors} "
-        f"neighbours, {counted(model.rank_, 'dimension')}{by}."
+        f"Kernel mean shift{_by(model)}, Gaussian kernel of width {model.sigma_:.4g}, "
+        f"{model.n_neighbors} neighbours, {counted(model.rank_, 'dimension')}{by}."
     )
 
 
@@ -325,7 +338,7 @@ _ROWS = (
     Method(
         "mean-shift",
         "plain mean shift, then refine where there are links",
-        frozenset({"bandwidth", "kernel", "n_neighbors", "space"}),
+        frozenset({"bandwidth", "kernel", "n_neighbors", "space", "metric"}),
         make=_make_mean_shift,
         describe=_describe_mean_shift,
         check_params=_check_reach,
@@ -336,7 +349,7 @@ _ROWS = (
     Method(
         "cms",
         "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
-        frozenset({"bandwidth"}),
+        frozenset({"bandwidth", "metric"}),
         make=_make_constrained,
         describe=_describe_constrained,
         check_params=_check_number,
@@ -348,7 +361,7 @@ _ROWS = (
     Method(
         "kernel",
         "mean shift in a kernel's space, projected by must-links",
-        frozenset({"n_neighbors"}),
+        frozenset({"n_neighbors", "metric"}),
         make=partial(_make_kernel, "project"),
         describe=partial(_describe_kernel, "projected by"),
         check_given=_check_must_links,
@@ -356,7 +369,7 @@ _ROWS = (
     Method(
         "skms",
         "mean shift in a kernel's space, learned from must-links and cannot-links",
-        frozenset({"n_neighbors"}),
+        frozenset({"n_neighbors", "metric"}),
         make=partial(_make_kernel, "learn"),
         describe=partial(_describe_kernel, "learned from"),
     ),
@@ -388,6 +401,7 @@ _NAMES = {
     "n_neighbors": "A number of neighbours has",
     "space": "A space has",
     "n_clusters": "A number of clusters has",
+    "metric": "A choice of distance (metric) has",
     "views": "Views have",
 }
 _OPTIONS = {"n_clusters": "--clusters", "views": "--view"}  # where names differ

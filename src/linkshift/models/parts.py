@@ -197,8 +197,12 @@ def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
     low, span, schedule, params, runs = [values[name] for name in _CONSTRAINED][:5]
     points = (values["_fit_X"].astype(np.float64) - low) / span
     check("scaling", points, "f n d -1e100..1e100", sizes)
-    if params.keys() != model._shift_params().keys() or {*map(type, params.values())} != {str}:
+    known = (
+        model._shift_params()
+    )  # those that the file has not, since they are new, are as they were
+    if not params.keys() <= known.keys() or not {*map(type, params.values())} <= {str}:
         raise Refused("its shift had other parameters")
+    params = known | params
     longest = dict.fromkeys(("half 0", "half 1"), sizes["steps"]) | {"all": sizes["used"]}
     made = {}
     for name, (history, (pairs, confidence)) in runs.items():

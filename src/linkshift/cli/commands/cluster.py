@@ -15,7 +15,7 @@ from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
-from linkshift.methods.table import SPACES
+from linkshift.methods.table import DISTANCES, SPACES
 
 if TYPE_CHECKING:
     from linkshift.cli.reading.problem import Problem, Source
@@ -32,6 +32,8 @@ _HELP = {
     "neighbours": "A bandwidth for each row: the distance to its K-th neighbour.",
     "space": "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
     "space, which suits many columns and up to some thousand rows. Default: input.",
+    "metric": "cosine goes by the directions of rows, not by their lengths, and suits embeddings "
+    "and counts; not for the methods metric and groups. Default: euclidean.",
     "view": "A view for --method groups; one option for each. COLUMNS are names, ranges first:last "
     "and patterns such as 'fou_*', with commas between; * alone is all that no other view has. "
     "Each column is in one view. Default: the matrices of an npz file that holds several.",
@@ -63,6 +65,7 @@ def cluster(
     kernel: Annotated[str | None, opt.word(opt.KERNELS, _HELP["kernel"], "NAME")] = None,
     n_neighbors: Annotated[int | None, opt.value("K", _HELP["neighbours"], min=1)] = None,
     space: Annotated[str | None, opt.word(SPACES, _HELP["space"])] = None,
+    metric: Annotated[str | None, opt.word(DISTANCES, _HELP["metric"])] = None,
     clusters: Annotated[int | None, opt.value("K", _HELP["clusters"], min=1)] = None,
     view: Annotated[list[str] | None, opt.value("NAME=COLUMNS", _HELP["view"])] = None,
     max_iter: Annotated[int | None, opt.value("N", _HELP["max_iter"], min=1)] = None,
@@ -82,7 +85,7 @@ def cluster(
     console = Console(quiet)
     h = bandwidth_option(bandwidth)
     given = {"bandwidth": h, "kernel": kernel, "n_neighbors": n_neighbors, "space": space}
-    given |= {"n_clusters": clusters, "max_iter": max_iter}
+    given |= {"metric": metric, "n_clusters": clusters, "max_iter": max_iter}
     params = {name: value for name, value in given.items() if value is not None}
     check_params(method, params | ({"views": view} if view else {}))
     written = {"output": output, "plot": plot, "report": report, "save": save}
@@ -160,7 +163,8 @@ def _cluster(
             console.say(f"Method: {choice.method}, {choice.why}.")
         if chosen.conflicts == "weighed":  # others refuse contradictions themselves
             n_conflicts = count_conflicts(source, problem, console)
-        console.say(_scale_note(scale, problem, choice.method))
+        angular = asked.get("metric") == "cosine"
+        console.say(_scale_note(scale, problem, choice.method, angular=angular))
         # As far as can be seen, numba has compiled nothing yet for this installation.
         compiled = Path(linkshift.__file__).parent.rglob("*.nbi")
         if "NUMBA_CACHE_DIR" not in os.environ and next(compiled, None) is None:
@@ -205,11 +209,13 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
     )
 
 
-def _scale_note(scale: str, problem: Problem, method: str) -> str:
+def _scale_note(scale: str, problem: Problem, method: str, *, angular: bool) -> str:
     """Say how columns are scaled, and when they are not but should be."""
     from linkshift.cli.reading.columns import spread_note
     from linkshift.cli.reading.views import by_view
 
+    if angular:
+        return f"Scale: {_SCALED[scale]}; then each row is divided by its length."
     if METHODS[method].scales:
         # It does so by itself, whatever the units were before.
         return "Scale: each column goes from 0 to 1, which constrained mean shift does by itself."

@@ -54,7 +54,8 @@ def explain(
         explanation = saved.model.explain(
             index, max_counterfactuals=counterfactuals, ids=saved.about["ids"], progress=progress
         )
-    explanation = _moved(explanation, saved.scaling.undo)  # to the units of the data
+    if not saved.model._is_cosine():  # rows of length one have no units
+        explanation = _moved(explanation, saved.scaling.undo)
     if plot is not None:
         write_figure(plot, _draw(saved, explanation))
         console.finish(None, plot)
@@ -70,7 +71,10 @@ def _draw(saved: SavedModel, explanation: Any) -> Any:
     from linkshift import plot
     from linkshift.cli.reading.scaling import Scaling
 
-    X, labels = saved.scaling.undo(saved.model._fit_X), saved.model.labels_
+    X, labels = saved.model._fit_X, saved.model.labels_
+    if saved.model._is_cosine():
+        return plot.explanation(explanation, X, labels=labels).figure
+    X = saved.scaling.undo(X)
     if X.shape[1] > 2:
         # As the method saw them: in their own units, one column may be all there is to see.
         by_itself = METHODS[saved.about["method"]].scales

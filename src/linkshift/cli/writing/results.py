@@ -46,6 +46,19 @@ class Result:
         """Their importances, with a row for each cluster."""
         return getattr(self.found.model, "view_importances_", None)
 
+    @property
+    def rows(self) -> NDArray[Any]:
+        """Rows as the method saw them: scaled, and of length one with --metric cosine."""
+        if self.by_cosine:
+            unit: NDArray[Any] = self.found.model._fit_X
+            return unit
+        return self.scaling.apply(self.problem.X)
+
+    @property
+    def by_cosine(self) -> bool:
+        """Whether directions are all that counted."""
+        return self.asked.get("metric") == "cosine"
+
 
 def about(result: Result) -> dict[str, Any]:
     """Say for a model file what the model was made from, and how."""
@@ -68,12 +81,16 @@ def _shown(result: Result) -> dict[str, Any]:
     """Say what pictures and pages show: rows, clusters, links, modes, views.
 
     Two columns are as they are, more as the method saw them: in their own units, one column or
-    view would often be all there is to see. Modes are there where the clusters still are theirs.
+    view would often be all there is to see. By cosine they are always as it saw them. Modes are
+    there where the clusters still are theirs.
     """
     X, scaling, found = result.problem.X, result.scaling, result.found
     modes = getattr(found.model, "cluster_centers_", None)
-    modes = None if modes is None else scaling.undo(modes)
-    if X.shape[1] > 2:
+    if result.by_cosine:
+        X = result.rows  # modes are among these
+    else:
+        modes = None if modes is None else scaling.undo(modes)
+    if X.shape[1] > 2 and not result.by_cosine:
         if METHODS[found.method].scales and scaling.kind == "none":
             scaling = Scaling.of(X, "minmax")
         X, modes = scaling.apply(X), None if modes is None else scaling.apply(modes)
@@ -130,7 +147,7 @@ def _path(result: Result, console: Console) -> tuple[Any, int | None]:
     kernel: Any = getattr(found.model, "estimator_", found.model).kernel if swept else "gaussian"
     with console.warnings(), console.progress("Bandwidth path") as progress:
         path = linkshift.bandwidth_path(
-            result.scaling.apply(result.problem.X),
+            result.rows,
             result.problem.links,
             kernel=kernel,
             n_jobs=result.asked["n_jobs"],
