@@ -15,6 +15,7 @@ from linkshift.links._links import Links
 from linkshift.links._parse import PairError, RowRangeError
 from linkshift.links._redundant import ImpliedLink, Redundant
 from linkshift.links._removal import Removal
+from linkshift.links._settle import Settled
 from linkshift.links._summary import Summary
 from linkshift.links._two_sided import two_sided
 
@@ -32,6 +33,7 @@ __all__ = [
     "Redundant",
     "Removal",
     "RowRangeError",
+    "Settled",
     "SignedEdges",
     "Summary",
     "Units",

@@ -15,6 +15,7 @@ from linkshift.links._closure import Closure, close_components, components, insi
 from linkshift.links._conflicts import Conflicts, conflict_error
 from linkshift.links._parse import KINDS, Duplicates, PairError, Parsed
 from linkshift.links._redundant import Redundant
+from linkshift.links._settle import Settled, settle
 from linkshift.links._subset import renumber, renumber_closed, row_selection
 from linkshift.links._summary import Summary, summarise
 from linkshift.links._value import PairSet
@@ -360,6 +361,30 @@ class Links(PairSet):
         False
         """
         return Conflicts(self)
+
+    def settle(
+        self, must_weight: ArrayLike | None = None, cannot_weight: ArrayLike | None = None
+    ) -> Settled:
+        """Set aside the links of least total weight without which the rest agree.
+
+        Parameters
+        ----------
+        must_weight, cannot_weight : array-like of float, of shapes (n_must,) and (n_cannot,)
+            How much it costs to give up each link, more than 0: how far it is believed
+            (:func:`linkshift.spaces.belief.link_weights` asks the data). None takes the confidences.
+
+        Returns
+        -------
+        Settled
+            ``links`` that agree, those ``set_aside``, and whether that is proven ``exact``.
+
+        Examples
+        --------
+        >>> links = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2), (1, 3)])
+        >>> links.settle(must_weight=[2, 0.5]).set_aside.must.tolist()
+        [[1, 2]]
+        """
+        return settle(self, must_weight, cannot_weight)
 
     def redundant(self) -> Redundant:
         """Find every link that others, at least as sure, already imply.

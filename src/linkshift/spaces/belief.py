@@ -1,0 +1,224 @@
+r"""How far data and other links bear a link out: the probability that an answer is right.
+
+Wrong answers seldom contradict others: among many classes nearly all pairs are cannot-links, few
+chains close, and most must-links may be wrong without one contradiction. The data knows more. Let
+:math:`K = (I - \alpha S)^{-1}` be the walks on the graph of nearest neighbours (S, normalised),
+scaled to a diagonal of one. For a link between i and j there are two things to go by:
+
+- :math:`K_{ij}`, how well the graph joins its ends;
+- what other links say of pairs like it: :math:`\log (m_{ij} + p) / (c_{ij} + 1 - p)`, where
+  :math:`m_{ij}` and :math:`c_{ij}` add :math:`K_{ia} K_{jb} + K_{ib} K_{ja}` over the must-links
+  and the cannot-links (a, b) but this one, as constraints propagate [1]_, each weighted by the
+  probability that it is right, and p is the share of must-links.
+
+From these a logistic model tells s, the probability of "same". Answers are wrong at a rate e, so
+that one is "must" with probability :math:`e + (1 - 2 e) s`, which is what the coefficients are
+fitted to; a must-link is then right with probability
+:math:`(1 - e) s / ((1 - e) s + e (1 - s))`. The rate is the likeliest one by the first feature
+alone: what near links say of each other has its share of errors already.
+
+References
+----------
+.. [1] Z. Lu, Y. Peng, "Exhaustive and Efficient Constraint Propagation: A Graph-Based Learning
+   Approach and Its Applications", International Journal of Computer Vision 103, 2013.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkshift._core.arrays import Array
+from linkshift.links import Links
+from linkshift.shift.neighbours import nearest_neighbours
+
+__all__ = ["Belief", "link_belief"]
+
+_NEIGHBOURS = 10
+_SCALE = 7  # the neighbour whose distance is the width of a row's kernel
+_ALPHA = 0.97
+_STEPS = 40
+_MOST_ROWS = 4_000  # in the graph: more would make it finer, not other
+_MOST_LINKS = 2_000  # judged together; of more, each part by itself
+_BLOCK = 256  # columns of walks at a time
+_RATES = np.arange(41) / 100
+_CLEAN = 0.02  # errors that the model sees in right answers, where classes have parts far apart
+_ROUNDS = 2
+_TINY = 1e-3
+
+
+class Belief(NamedTuple):
+    """Probabilities that links are right, and the share of wrong ones.
+
+    Attributes
+    ----------
+    must, cannot : ndarray of shapes (n_must,) and (n_cannot,)
+        Probability of each link to be right.
+    error_rate : float
+        Share of wrong answers, as far as it shows; 0 where all may be right.
+    """
+
+    must: Array
+    cannot: Array
+    error_rate: float
+
+
+def link_belief(X: Array, links: Links) -> Belief:
+    """Ask the data how probable each link is.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Rows, finite.
+    links : Links
+        Links between them, which may contradict each other.
+
+    Returns
+    -------
+    Belief
+        All ones where nothing speaks for wrong answers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift import Links
+    >>> from linkshift.datasets import make_moons
+    >>> from linkshift.spaces.belief import link_belief
+    >>> X, y = make_moons(200, random_state=0)
+    >>> links = Links.sample(y, 100, random_state=0, error_rate=0.1)
+    >>> wrong = y[links.must[:, 0]] != y[links.must[:, 1]]
+    >>> belief = link_belief(X, links)
+    >>> bool(belief.must[wrong].mean() < 0.5 < belief.must[~wrong].mean())
+    True
+    """
+    n_must = len(links.must)
+    pairs = np.concatenate((links.must, links.cannot))
+    is_must = np.arange(len(pairs)) < n_must
+    right, rates = np.ones(len(pairs)), []
+    parts = max(-(-len(pairs) // _MOST_LINKS), 1)
+    for part in range(parts):
+        chosen = np.arange(part, len(pairs), parts)
+        right[chosen], rate = _judged(X, pairs[chosen], is_must[chosen])
+        rates.append(rate)
+    return Belief(right[:n_must], right[n_must:], float(np.mean(rates)))
+
+
+def _judged(X: Array, pairs: Array, is_must: NDArray[np.bool_]) -> tuple[Array, float]:
+    """Probabilities of links judged together, and the rate of errors among them."""
+    everything = np.ones(len(pairs))
+    if is_must.all() or not is_must.any():  # nothing to tell kinds apart by
+        return everything, 0.0
+    ends, codes = np.unique(pairs, return_inverse=True)
+    codes = codes.reshape(-1, 2)
+    walks = _walks(X, ends)
+    joined = np.log(walks[codes[:, 0], codes[:, 1]] + _TINY)
+    rate = max(_likeliest_rate(joined[:, None], is_must) - _CLEAN, 0.0)
+    if rate == 0:
+        return everything, 0.0
+    right = everything
+    for _ in range(_ROUNDS):
+        said = _said_by_others(walks, codes, is_must, right)
+        same, _ = _fitted(np.column_stack((joined, said)), is_must, rate)
+        agreed = np.where(is_must, same, 1 - same)
+        right = (1 - rate) * agreed / ((1 - rate) * agreed + rate * (1 - agreed))
+    return right, rate
+
+
+def _walks(X: Array, ends: Array) -> Array:
+    """Walks between some rows on the graph of nearest neighbours, one of a row to itself."""
+    rows = ends
+    if len(X) > len(ends):
+        others = np.setdiff1d(np.arange(len(X)), ends, assume_unique=True)
+        most = max(_MOST_ROWS - len(ends), 0)
+        if len(others) > most:
+            others = others[np.arange(most) * len(others) // max(most, 1)]
+        rows = np.concatenate((ends, others))
+    step = _ALPHA * _normalised_graph(X[rows])
+    found = np.empty((len(ends), len(ends)))
+    for first in range(0, len(ends), _BLOCK):
+        columns = np.arange(first, min(first + _BLOCK, len(ends)))
+        now = np.zeros((len(rows), len(columns)))
+        now[columns, columns - first] = 1.0
+        total = now.copy()
+        for _ in range(_STEPS):
+            now = step @ now
+            total += now
+        found[:, columns] = total[: len(ends)]
+    own = np.sqrt(np.diag(found))
+    return found / own[:, None] / own
+
+
+def _normalised_graph(X: Array) -> Any:
+    """Weights of a Gaussian kernel whose width is local, between mutual or one-sided neighbours."""
+    from scipy.sparse import csr_array, diags_array
+
+    n = len(X)
+    k = min(_NEIGHBOURS, n - 1)
+    distance, rows = nearest_neighbours(X, k)
+    width = distance[:, min(_SCALE, k) - 1]
+    positive = width[width > 0]
+    width = np.where(width > 0, width, positive.min() if len(positive) else 1.0)
+    weight = np.exp(-((distance / width[:, None]) * (distance / width[rows])))
+    graph = csr_array((weight.ravel(), (np.repeat(np.arange(n), k), rows.ravel())), shape=(n, n))
+    graph = graph.maximum(graph.T)
+    degree = np.asarray(graph.sum(axis=1)).ravel()
+    scale = diags_array(1 / np.sqrt(np.where(degree > 0, degree, 1.0)))
+    return (scale @ graph @ scale).tocsr()
+
+
+def _said_by_others(
+    walks: Array, codes: Array, is_must: NDArray[np.bool_], weight: Array
+) -> Array:
+    """Log of must-links against cannot-links near each link, itself not counted."""
+    share = float(np.clip((weight * is_must).sum() / weight.sum(), 0.02, 0.98))
+    must = _near(walks, codes, weight * is_must)
+    cannot = _near(walks, codes, weight * ~is_must)
+    said: Array = np.log((must + share) / (cannot + 1 - share))
+    return said
+
+
+def _near(walks: Array, codes: Array, weight: Array) -> Array:
+    """Weight of the other links near each link."""
+    from scipy.sparse import csr_array
+
+    a, b = codes.T
+    entries = (np.tile(weight, 2), (np.concatenate((a, b)), np.concatenate((b, a))))
+    spread = csr_array(entries, shape=walks.shape) @ walks  # walks are symmetric
+    near = np.einsum("ij,ij->i", walks[a], spread.T[b])
+    # The walk from a link to itself: there and back, or across.
+    own = weight * (1.0 + walks[a, b] * walks[b, a])
+    return np.maximum(near - own, 0.0)
+
+
+def _likeliest_rate(features: Array, is_must: NDArray[np.bool_]) -> float:
+    """Give the rate of errors of largest posterior, high ones being a little less likely before."""
+    score = [_fitted(features, is_must, e)[1] + np.log1p(-2 * e) for e in _RATES]
+    return float(_RATES[int(np.argmax(score))])
+
+
+def _fitted(features: Array, is_must: NDArray[np.bool_], rate: float) -> tuple[Array, float]:
+    """Fit "same" by features to answers that are wrong at a rate: probabilities, log likelihood."""
+    from scipy.optimize import minimize
+
+    design = np.column_stack((np.ones(len(features)), features))
+    ridge = np.r_[0.0, np.ones(features.shape[1])]
+
+    def loss(b: Array) -> tuple[float, Array]:
+        same = _same(design, b)
+        q = np.where(is_must, same, 1 - same) * (1 - 2 * rate) + rate
+        q = np.maximum(q, 1e-12)
+        slope = np.where(is_must, 1.0, -1.0) * (1 - 2 * rate) * same * (1 - same) / q
+        gradient = -(design * slope[:, None]).sum(axis=0) + ridge * b
+        return float(-np.log(q).sum() + 0.5 * (ridge * b * b).sum()), gradient
+
+    found = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B")
+    return _same(design, found.x), -float(found.fun)
+
+
+def _same(design: Array, b: Array) -> Array:
+    from scipy.special import expit
+
+    same: Array = expit((design * b).sum(axis=1))
+    return same
