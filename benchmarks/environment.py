@@ -9,6 +9,7 @@ from pathlib import Path
 
 DATA = "LINKSHIFT_DATA"
 PACKAGES = ("linkshift", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
+RIVALS = ("igraph", "leidenalg", "umap-learn")  # named where they are installed
 
 
 def find_data() -> None:
@@ -21,7 +22,8 @@ def find_data() -> None:
 def describe() -> dict[str, object]:
     return {
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": {name: _version(name) for name in PACKAGES}
+        | {name: found for name in RIVALS if (found := _version(name)) is not None},
         "system": platform.platform(),
         "cpu": cpu_name(),
         "cores": os.cpu_count(),

@@ -60,13 +60,18 @@ def run_parts(
     variable: str, parts: Parts, default: Sequence[str], options: Options
 ) -> Iterator[Row]:
     """Run the parts that an environment variable names, or those of ``default``."""
-    wanted = os.environ.get(variable)
-    names = wanted.split(",") if wanted else default
-    unknown = [name for name in names if name not in parts]
-    if unknown:
-        raise ValueError(f"{variable} names {unknown[0]!r}; parts are {', '.join(parts)}")
-    for name in names:
+    for name in named(variable, list(parts), default):
         yield from parts[name](options)
+
+
+def named(variable: str, known: Sequence[str], default: Sequence[str]) -> list[str]:
+    """Give what an environment variable names, with commas between, or else the default."""
+    wanted = os.environ.get(variable)
+    names = wanted.split(",") if wanted else list(default)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"{variable} names {unknown[0]!r}; there are {', '.join(known)}")
+    return names
 
 
 def class_links(y: Array, n_links: int, rng: np.random.Generator) -> Links:

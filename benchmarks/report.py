@@ -40,9 +40,22 @@ def suite_text(suite: dict[str, Any], *, markdown: bool = False) -> str:
         "/".join(f"{value:.1f}" for value in suite[when]) or "unknown"
         for when in ("load_before", "load_after")
     )
-    table = table_text([row["cells"] for row in suite["rows"]], markdown=markdown)
+    table = tables_text([row["cells"] for row in suite["rows"]], markdown=markdown)
     failed = f"\n\nended early:\n{suite['error']}" if suite["error"] else ""
     return f"{title}\n\n{table}\n\n{suite['seconds']:.0f} s; load (1/5/15 min) {load}{failed}"
+
+
+def tables_text(rows: Sequence[dict[str, Any]], *, markdown: bool = False) -> str:
+    """One table, or where rows have a cell "table", one under each name that it has there."""
+    if not any("table" in row for row in rows):
+        return table_text(rows, markdown=markdown)
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        rest = {name: value for name, value in row.items() if name != "table"}
+        tables.setdefault(str(row.get("table", "")), []).append(rest)
+    return "\n\n".join(
+        f"### {name}\n\n{table_text(part, markdown=markdown)}" for name, part in tables.items()
+    )
 
 
 def table_text(rows: Sequence[dict[str, Any]], *, markdown: bool = False) -> str:

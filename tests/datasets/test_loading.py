@@ -23,6 +23,11 @@ def test_take_keeps_rows_together(tmp_path):
     np.testing.assert_array_equal(part.extras["light"], [3, 0])
     np.testing.assert_array_equal(part.extras["note"], ["one"])
     np.testing.assert_array_equal(part.classes, [5, 8])
+    pairs = [(0, 1), (2, 3), (0, 2), (1, 3)]  # as many as rows
+    save(tmp_path, "pccc_tae", X=np.eye(4), y=[0, 0, 1, 1], must_05=pairs[:2], cannot_05=pairs)
+    whole = load("pccc_tae", folder=tmp_path)
+    assert set(whole.extras) == {"must_05", "cannot_05"}
+    assert not whole.take([3, 0]).extras
 
 
 def real(name):

@@ -50,6 +50,8 @@ class Dataset:
     def take(self, rows: ArrayLike) -> Dataset:
         """Give some rows, in the order asked for; classes keep their numbers.
 
+        Extras that hold links (``must_05``, say) are left out: they name rows of the whole.
+
         Parameters
         ----------
         rows : array-like of int
@@ -66,5 +68,6 @@ class Dataset:
         """
         n, index = len(self.X), np.asarray(rows, dtype=np.int64)
         views = self.views and {name: view[index] for name, view in self.views.items()}
-        extras = {key: a[index] if len(a) == n else a for key, a in self.extras.items()}
+        kept = {k: a for k, a in self.extras.items() if not k.startswith(("must_", "cannot_"))}
+        extras = {key: a[index] if len(a) == n else a for key, a in kept.items()}
         return replace(self, X=self.X[index], y=self.y[index], views=views, extras=extras)
