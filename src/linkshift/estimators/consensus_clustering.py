@@ -13,7 +13,7 @@ from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.labels import dense
 from linkshift._core.threads import n_threads
 from linkshift.consensus import consensus
-from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
 from linkshift.refinement import (
@@ -61,6 +61,8 @@ class ConsensusClustering(Explains, LinkedClusterer):
     max_rows : int, default=2500
         Rows that candidates are made of, those with links first; others go as their nearest
         neighbours among these. Time and memory grow with its square.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Distance between rows; "cosine" goes by their directions.
     enforce : bool, default=True
         Make every link of confidence one hold. Otherwise links are weighed against neighbours.
     random_state : int, RandomState or None, default=0
@@ -116,12 +118,14 @@ class ConsensusClustering(Explains, LinkedClusterer):
         "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 2, None, closed="left")],
         "max_rows": [Interval(Integral, 10, None, closed="left")],
+        "metric": METRICS,
         "enforce": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "progress": [callable, None],
     }
     _counts_links = True
+    _takes_cosine = True
 
     def __init__(
         self,
@@ -130,6 +134,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
         max_clusters: int | None = None,
         n_neighbors: int = 10,
         max_rows: int = 2500,
+        metric: MetricName = "euclidean",
         enforce: bool = True,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -139,6 +144,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
         self.max_clusters = max_clusters
         self.n_neighbors = n_neighbors
         self.max_rows = max_rows
+        self.metric = metric
         self.enforce = enforce
         self.random_state = random_state
         self.n_jobs = n_jobs

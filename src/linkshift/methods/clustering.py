@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
-from linkshift.methods.table import ALL_USE, METHODS, Given, MethodName, Setting, check_params
+from linkshift.methods.table import METHODS, Given, MethodName, Setting, check_params
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from linkshift.links import Links
     from linkshift.metrics import LinkReport
 
-_MANY_LINKS = 10  # from so many on, links can bend the shift and say where to stop
-_MANY_COLUMNS = 10  # from so many on, one bandwidth for all rows rarely finds the clusters
-_KERNEL_ROWS = 1_000  # kernel mean shift takes seconds up to here, then minutes
+# Parameters that only methods that shift have a use for.
+_OF_A_SHIFT = ("bandwidth", "kernel", "n_neighbors", "space", "max_iter")
 
 
 class Choice(NamedTuple):
@@ -123,10 +122,11 @@ def cluster(
         Pairs that belong together (must) and pairs that do not (cannot).
     partial_labels : array-like of shape (n,), default=None
         Known classes, -1 where unknown.
-    method : {"auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}, default="auto"
+    method : {"auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}
         "auto" is :func:`choose`. For the others see `METHODS`.
     random_state : int, RandomState or None
-        For methods that draw at random (kernel, skms, metric, groups).
+        For methods that draw at random (kernel, skms, metric, groups; consensus from 2,500 rows
+        on, which takes None for 0).
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     progress : callable, default=None
@@ -134,8 +134,8 @@ def cluster(
     on_choice : callable, default=None
         Called with the `Choice` of a method, once nothing speaks against it and before the work.
     **params
-        ``bandwidth``, ``kernel``, ``n_neighbors``, ``metric``, ``max_iter`` or ``n_clusters``, for
-        methods that take them, as their estimators do. ``space="kernel"`` lets "mean-shift" move
+        ``n_clusters`` (exactly) or ``max_clusters``, ``bandwidth``, ``kernel``, ``n_neighbors``,
+        ``metric`` or ``max_iter``, for methods that take them, as their estimators do. ``space="kernel"`` lets "mean-shift" move
         rows in a Gaussian kernel's space (:class:`KernelMeanShift` without links) instead of the
         columns' own, "input". ``metric="cosine"`` goes by the directions of rows instead of their
         places (text embeddings, counts); no method scales columns then. With "auto" parameters
@@ -153,7 +153,7 @@ def cluster(
     >>> links = linkshift.Links.sample(y, 40, random_state=0)
     >>> found = linkshift.cluster(X, links)
     >>> found.n_clusters, found.method
-    (2, 'cms')
+    (2, 'consensus')
     """
     from sklearn.utils import check_array
 
@@ -164,13 +164,13 @@ def cluster(
     if tables is not None and len(tables) == 1 and method != "groups":
         X, tables = tables[0], None
     table = X if tables is None else tables[0]
-    n_rows, n_columns = check_array(table, dtype=None, ensure_all_finite=False).shape
+    n_rows = check_array(table, dtype=None, ensure_all_finite=False).shape[0]
     n_views = 1 if tables is None else len(tables)
     joined = closed_links(links, partial_labels, n_rows, counted=True).links
     asked = _asked(params)
     if method == "auto":
         labelled = partial_labels is not None and links is None
-        choice = choose(joined, n_rows, n_columns, labelled=labelled, n_views=n_views, given=asked)
+        choice = choose(joined, labelled=labelled, n_views=n_views, given=asked)
     elif method in METHODS:
         choice = Choice(method, "as asked for", {})
     else:
@@ -198,7 +198,7 @@ def cluster(
 
 def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
     """Give the parameters that are set; refuse those that no method has."""
-    known = ALL_USE.union(*(method.uses for method in METHODS.values())) - {"views"}
+    known = frozenset().union(*(method.uses for method in METHODS.values())) - {"views"}
     unknown = sorted(params.keys() - known)
     if unknown:
         close = get_close_matches(unknown[0], sorted(known | {"partial_labels", "links"}), n=1)
@@ -223,8 +223,6 @@ def _views(X: Any) -> list[Any] | None:
 
 def choose(
     links: Links,
-    n_rows: int,
-    n_columns: int,
     *,
     labelled: bool = False,
     n_views: int = 1,
@@ -234,29 +232,22 @@ def choose(
 
     The first line that fits decides:
 
-    =====================================================  =====================
-    what there is                                          method
-    =====================================================  =====================
-    several views                                          groups
-    ``bandwidth``, ``kernel``, ``n_neighbors``, ``space``  mean-shift
-    links (or labels) that contradict each other           mean-shift, refined
-    ten links or more, some of them cannot-links           cms
-    other links                                            mean-shift, refined
-    no links                                               mean-shift
-    =====================================================  =====================
+    ===================================================================  ==========
+    what there is                                                        method
+    ===================================================================  ==========
+    several views                                                        groups
+    ``bandwidth``, ``kernel``, ``n_neighbors``, ``space``, ``max_iter``  mean-shift
+    anything else, with or without links                                 consensus
+    ===================================================================  ==========
 
-    Mean shift takes place in a Gaussian kernel's space where there are ten columns or more and at
-    most 1,000 rows: one bandwidth for all rows finds little in many columns. Known labels count as
-    the links between all of them. ``python -m benchmarks.run auto`` compares the methods case by
-    case; skms is as good as cms for few rows and few links, but slow for more, and metric learning
-    needs more links than the others.
+    Known labels count as the links between all of them. ``python -m benchmarks.run auto`` compares
+    the methods on sets that had a part in finding the constants of "consensus" and on others that
+    had none.
 
     Parameters
     ----------
     links : Links
         All links; empty where there are none.
-    n_rows, n_columns : int
-        Shape of the data.
     labelled : bool, default=False
         Whether links come from known labels; only the words differ.
     n_views : int, default=1
@@ -273,28 +264,16 @@ def choose(
     --------
     >>> from linkshift import Links
     >>> from linkshift.methods import choose
-    >>> choose(Links(must=[(0, 1)]), 300, 2).why
-    '1 link settles what it finds'
+    >>> choose(Links(must=[(0, 1)])).why
+    '1 link helps to choose among partitions'
     """
     if n_views > 1:
         return Choice("groups", f"with {n_views} views each cluster can choose its own", {})
-    for name in ("bandwidth", "kernel", "n_neighbors", "space"):
+    for name in _OF_A_SHIFT:
         if name in given:
             return Choice("mean-shift", f"the method that {name} is for", {})
+    if not len(links):
+        return Choice("consensus", "no links to go by; partitions that agree", {})
     what = "known labels" if labelled else counted(len(links), "link")
-    contradictory = bool(len(links)) and bool(links.conflicts())
-    if len(links.cannot) and len(links) >= _MANY_LINKS and not contradictory:
-        cannot = what if labelled else counted(len(links.cannot), "cannot-link")
-        hold = "holds" if cannot == "1 cannot-link" else "hold"
-        return Choice("cms", f"{cannot} {hold} clusters apart while the bandwidth grows", {})
-    why = "no links to go by"
-    if contradictory:
-        known = "known labels" if labelled else "links"
-        why = f"{known} contradict each other, and it can weigh them"
-    elif len(links):
-        why = f"{what} {'settles' if what == '1 link' else 'settle'} what it finds"
-        why += f", too few to bend it (from {_MANY_LINKS} on)" if len(links.cannot) else ""
-    if n_columns < _MANY_COLUMNS or not 1 < n_rows <= _KERNEL_ROWS:
-        return Choice("mean-shift", why, {})
-    why += f"; in a kernel's space, as {n_columns} columns are many for one bandwidth"
-    return Choice("mean-shift", why, {"space": "kernel"})
+    help_ = "helps" if what == "1 link" else "help"
+    return Choice("consensus", f"{what} {help_} to choose among partitions", {})

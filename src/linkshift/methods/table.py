@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 SPACES = ("input", "kernel")
 DISTANCES = ("euclidean", "cosine")
-MethodName = Literal["auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
+_COUNT = frozenset({"n_clusters", "max_clusters"})
+MethodName = Literal["auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
 Params = Mapping[str, Any]
 
 
@@ -51,6 +52,19 @@ class Setting(NamedTuple):
         return {"n_neighbors": n_neighbors, "random_state": self.random_state, **self.common}
 
 
+def _make_consensus(setting: Setting, **params: Any) -> Any:
+    seed = 0 if setting.random_state is None else setting.random_state
+    return linkshift.ConsensusClustering(random_state=seed, **params, **setting.common)
+
+
+def _describe_consensus(model: Any) -> str:
+    by = f" and {counted(len(model.links_), 'link')}" if len(model.links_) else ""
+    return (
+        f"Consensus of {counted(model.n_candidates_, 'partition')}{by}{_by(model)}; other ways of "
+        f"looking agree with it by {model.agreement_:.2f} (1 at most)."
+    )
+
+
 def _make_mean_shift(
     setting: Setting,
     bandwidth: Any = None,
@@ -58,6 +72,7 @@ def _make_mean_shift(
     n_neighbors: int | None = None,
     space: str | None = None,
     metric: Any = "euclidean",
+    **count: Any,
 ) -> Any:
     profile: Any = "flat" if kernel is None else kernel
     common = {"metric": metric, **setting.common}
@@ -69,7 +84,9 @@ def _make_mean_shift(
         model = linkshift.MeanShift(
             bandwidth=bandwidth, kernel=profile, n_neighbors=n_neighbors, **common
         )
-    return linkshift.RefinedClustering(model, metric=metric) if setting.has_links else model
+    if setting.has_links or count:
+        return linkshift.RefinedClustering(model, metric=metric, **count)
+    return model
 
 
 def _is_by_links(bandwidth: Any) -> bool:
@@ -118,8 +135,19 @@ def _bandwidth_of_mean_shift(model: Any) -> Any:
     return None if in_kernel_space else inner.bandwidth_
 
 
+def _check_one_count(params: Params) -> None:
+    if params.keys() >= _COUNT:
+        raise Refusal(
+            "n_clusters says how many clusters there are, max_clusters at most how many.",
+            "Give one of them.",
+            command="Give --clusters or --max-clusters.",
+            parameter="max_clusters",
+        )
+
+
 def _check_reach(params: Params) -> None:
-    """Refuse parameters that say twice how far rows see, or where they move."""
+    """Refuse parameters that say twice how far rows see, where they move, or how many groups."""
+    _check_one_count(params)
     space = params.get("space")
     if space not in (None, *SPACES):
         raise Refusal(
@@ -151,8 +179,8 @@ def _check_links_to_choose_by(given: Given) -> None:
         )
 
 
-def _make_constrained(setting: Setting, bandwidth: Any = None, metric: Any = "euclidean") -> Any:
-    return linkshift.ConstrainedMeanShift(bandwidth=bandwidth, metric=metric, **setting.common)
+def _make_constrained(setting: Setting, **params: Any) -> Any:
+    return linkshift.ConstrainedMeanShift(**params, **setting.common)
 
 
 def _describe_constrained(model: Any) -> str:
@@ -168,6 +196,7 @@ def _bandwidth_of_constrained(model: Any) -> Any:
 
 
 def _check_number(params: Params) -> None:
+    _check_one_count(params)
     if _is_by_links(params.get("bandwidth")):
         raise Refusal(
             "Constrained mean shift takes a bandwidth as a number; mean shift chooses by links.",
@@ -336,9 +365,17 @@ class Method:
 
 _ROWS = (
     Method(
+        "consensus",
+        "the partition that many ways of looking at neighbourhoods agree on, under links",
+        frozenset({"n_neighbors", "metric", *_COUNT}),
+        make=_make_consensus,
+        describe=_describe_consensus,
+        check_params=_check_one_count,
+    ),
+    Method(
         "mean-shift",
         "plain mean shift, then refine where there are links",
-        frozenset({"bandwidth", "kernel", "n_neighbors", "space", "metric"}),
+        frozenset({"bandwidth", "kernel", "n_neighbors", "space", "metric", "max_iter", *_COUNT}),
         make=_make_mean_shift,
         describe=_describe_mean_shift,
         check_params=_check_reach,
@@ -349,7 +386,7 @@ _ROWS = (
     Method(
         "cms",
         "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
-        frozenset({"bandwidth", "metric"}),
+        frozenset({"bandwidth", "metric", "max_iter", *_COUNT}),
         make=_make_constrained,
         describe=_describe_constrained,
         check_params=_check_number,
@@ -361,7 +398,7 @@ _ROWS = (
     Method(
         "kernel",
         "mean shift in a kernel's space, projected by must-links",
-        frozenset({"n_neighbors", "metric"}),
+        frozenset({"n_neighbors", "metric", "max_iter"}),
         make=partial(_make_kernel, "project"),
         describe=partial(_describe_kernel, "projected by"),
         check_given=_check_must_links,
@@ -369,14 +406,14 @@ _ROWS = (
     Method(
         "skms",
         "mean shift in a kernel's space, learned from must-links and cannot-links",
-        frozenset({"n_neighbors", "metric"}),
+        frozenset({"n_neighbors", "metric", "max_iter"}),
         make=partial(_make_kernel, "learn"),
         describe=partial(_describe_kernel, "learned from"),
     ),
     Method(
         "metric",
         "mean shift under a metric learned from links or known labels",
-        frozenset({"n_neighbors"}),
+        frozenset({"n_neighbors", "max_iter"}),
         make=_make_metric,
         describe=_describe_metric,
         check_given=_check_both_kinds,
@@ -384,7 +421,7 @@ _ROWS = (
     Method(
         "groups",
         "clusters that each choose among several views of the data; needs their number",
-        frozenset({"n_clusters", "views"}),
+        frozenset({"n_clusters", "views", "max_iter"}),
         make=_make_groups,
         describe=_describe_groups,
         check_params=_check_n_clusters,
@@ -401,11 +438,12 @@ _NAMES = {
     "n_neighbors": "A number of neighbours has",
     "space": "A space has",
     "n_clusters": "A number of clusters has",
+    "max_clusters": "A largest number of clusters has",
+    "max_iter": "A number of iterations has",
     "metric": "A choice of distance (metric) has",
     "views": "Views have",
 }
 _OPTIONS = {"n_clusters": "--clusters", "views": "--view"}  # where names differ
-ALL_USE = frozenset({"max_iter"})
 
 
 def check_params(method: str, params: Params) -> None:
@@ -417,7 +455,7 @@ def check_params(method: str, params: Params) -> None:
         _check_reach(params)
         return
     row = METHODS[method]
-    for name in (name for name in params if name not in row.uses | ALL_USE):
+    for name in (name for name in params if name not in row.uses):
         takers = [other.name for other in _ROWS if name in other.uses]
         option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
         leave = "Leave it out" if name != "views" else "Put the tables side by side (numpy.hstack)"

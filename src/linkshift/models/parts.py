@@ -22,6 +22,7 @@ from linkshift.estimators import (
     path_mean_shift,
 )
 from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators.consensus_clustering import ConsensusClustering
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.estimators.refined_clustering import RefinedClustering
 from linkshift.groups.alternation import Alternation
@@ -293,7 +294,7 @@ def _metric(_: Any, values: Values, sizes: Sizes) -> Built:
     return state, {} if space is None else {"sigma_": space.kernel.sigma}
 
 
-# GroupFeatureClustering and RefinedClustering ----------------------------------------------------
+# GroupFeatureClustering, RefinedClustering, ConsensusClustering ----------------------------------
 
 _CUTS = {
     "view": "i k rounds -1..n",
@@ -379,6 +380,13 @@ def _refined(_: Any, values: Values, __: Sizes) -> Built:
     return None, {}
 
 
+_CONSENSUS = {"agreement_": "float", "n_candidates_": "int 1..", "labels_": "i n 0..n"}
+
+
+def _consensus(_: Any, __: Values, ___: Sizes) -> Built:
+    return None, {}
+
+
 # SCML --------------------------------------------------------------------------------------------
 
 _SCML = {
@@ -429,6 +437,7 @@ _TAKE_RUNS = {"_state.runs": lambda m: {k: tuple(run) for k, run in m._state.run
 _CMS = constrained_mean_shift.ConstrainedMeanShift
 # Names in files, which stay when a class is renamed.
 _PARTS = {
+    "ConsensusClustering": _Part(ConsensusClustering, _CONSENSUS, _consensus),
     "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
     "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
     "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 _HELP = {
-    "clusters": "Number of clusters, for --method groups.",
+    "clusters": "How many clusters there are, if you know it; --method groups has to know.",
+    "max_clusters": "How many clusters there are at most.",
     "method": "auto: picks one from what is given, and says which and why; "
     + "; ".join(f"{method.name}: {method.help}" for method in METHODS.values()),
     "bandwidth": "How far the kernel sees: larger gives fewer clusters. links: the one that the "
     "links support best. Default: from the data.",
     "kernel": f"{', '.join(opt.KERNELS)}. Default: flat.",
-    "neighbours": "A bandwidth for each row: the distance to its K-th neighbour.",
+    "neighbours": "A bandwidth for each row: the distance to its K-th neighbour; with consensus, "
+    "the neighbours that a row is joined to.",
     "space": "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
     "space, which suits many columns and up to some thousand rows. Default: input.",
     "metric": "cosine goes by the directions of rows, not by their lengths, and suits embeddings "
@@ -67,6 +69,7 @@ def cluster(
     space: Annotated[str | None, opt.word(SPACES, _HELP["space"])] = None,
     metric: Annotated[str | None, opt.word(DISTANCES, _HELP["metric"])] = None,
     clusters: Annotated[int | None, opt.value("K", _HELP["clusters"], min=1)] = None,
+    max_clusters: Annotated[int | None, opt.value("K", _HELP["max_clusters"], min=1)] = None,
     view: Annotated[list[str] | None, opt.value("NAME=COLUMNS", _HELP["view"])] = None,
     max_iter: Annotated[int | None, opt.value("N", _HELP["max_iter"], min=1)] = None,
     seed: Annotated[int, opt.seed] = 0,
@@ -85,7 +88,8 @@ def cluster(
     console = Console(quiet)
     h = bandwidth_option(bandwidth)
     given = {"bandwidth": h, "kernel": kernel, "n_neighbors": n_neighbors, "space": space}
-    given |= {"metric": metric, "n_clusters": clusters, "max_iter": max_iter}
+    given |= {"metric": metric, "n_clusters": clusters, "max_clusters": max_clusters}
+    given |= {"max_iter": max_iter}
     params = {name: value for name, value in given.items() if value is not None}
     check_params(method, params | ({"views": view} if view else {}))
     written = {"output": output, "plot": plot, "report": report, "save": save}
@@ -98,7 +102,7 @@ def cluster(
     source = Source(data, links, columns, id_column, labels_column, header)
     takes_views: bool | None = method != AUTO and METHODS[method].takes_views
     if method == AUTO:  # else the data decide
-        takes_views = True if view or clusters is not None else None
+        takes_views = True if view else None
     problem = read_problem(source, console, views=tuple(view or ()), takes_views=takes_views)
     # The library takes as many neighbours as there are.
     if n_neighbors is not None and n_neighbors >= (n_rows := len(problem.X)):
