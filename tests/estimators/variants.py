@@ -201,8 +201,6 @@ VARIANTS = {
     "Refined k-means": _refined(lambda h: KMeans(6, n_init=2, random_state=0)),
     "Refined by links": _refined(lambda h: mean_shift_by_links(**_ONE))._replace(needs=True),
     "Consensus": Variant(lambda h, d: ConsensusClustering(**_ONE)),
-    "Consensus enforce=False": Variant(lambda h, d: ConsensusClustering(enforce=False, **_ONE)),
-    "Consensus max_rows": Variant(lambda h, d: ConsensusClustering(max_rows=25, **_ONE)),
     "PCKMeans": Variant(lambda h, d: PCKMeans(2, weight=500.0, **_KMEANS)),
     "MPCKMeans": Variant(lambda h, d: MPCKMeans(2, **_KMEANS)),
     "MPCKMeans, one metric": Variant(lambda h, d: MPCKMeans(2, metric="single", **_KMEANS)),
