@@ -6,38 +6,61 @@ import numpy as np
 
 
 def merge_by_votes(labels, links):
-    """Merge the pair of clusters with the clearest vote, count anew, until no vote is for it."""
+    """Merge the two clusters that are most clearly one, count anew, until links say so of none."""
     labels = np.array(labels)
     while True:
         clusters = sorted(set(labels[labels >= 0].tolist()))
         best, pair = 0.0, None
         for position, a in enumerate(clusters):
             for b in clusters[position + 1 :]:
-                vote = net_vote(labels, links, a, b)
-                if vote > best + 1e-9:
-                    best, pair = vote, (a, b)
+                score = evidence(labels, links, a, b)
+                if score > best:
+                    best, pair = score, (a, b)
         if pair is None:
             return labels
         labels[labels == pair[1]] = pair[0]
 
 
-def net_vote(labels, links, a, b):
-    """Confidence of the must-links between two clusters less what speaks against a merger.
+def evidence(labels, links, a, b):
+    """Log-likelihood ratio of one class and two, given the links between two clusters.
 
-    That is the confidence of the cannot-links; with none at all, the root of the must-links
-    inside either cluster multiplied.
+    Must-links are Poisson: of one class, as many are expected between two parts as 2 sqrt(m_aa m_bb)
+    says; of two, a share of these. A cannot-link counts as ten to one, and two classes are e to
+    one beforehand.
     """
-    total = 0.0
-    if not len(links.cannot):
-        total -= np.sqrt(must_inside(labels, links, a) * must_inside(labels, links, b))
-    for pairs, confidence, sign in (
-        (links.must, links.must_confidence, 1.0),
-        (links.cannot, links.cannot_confidence, -1.0),
-    ):
-        for (i, j), sure in zip(pairs, confidence, strict=True):
-            if {labels[i], labels[j]} == {a, b}:
-                total += sign * sure
-    return total
+    must, cannot = sum_between(labels, links, a, b)
+    one = 2.0 * np.sqrt(must_inside(labels, links, a) * must_inside(labels, links, b))
+    two = 0.15 * one
+    poisson = must * np.log(1.0 / 0.15) - (one - two)  # m log(one / two) - one + two
+    return poisson - np.log(10.0) * cannot - 1.0
+
+
+def sum_between(labels, links, a, b):
+    """Confidence of the must-links and of the cannot-links between two clusters."""
+    return tuple(
+        sum(
+            sure
+            for (i, j), sure in zip(pairs, confidence, strict=True)
+            if {labels[i], labels[j]} == {a, b}
+        )
+        for pairs, confidence in (
+            (links.must, links.must_confidence),
+            (links.cannot, links.cannot_confidence),
+        )
+    )
+
+
+def broken(labels, links):
+    """Confidence of the links that do not hold; noise is in no cluster."""
+    return sum(
+        sure
+        for (i, j), sure in zip(links.must, links.must_confidence, strict=True)
+        if labels[i] != labels[j] or labels[i] < 0
+    ) + sum(
+        sure
+        for (i, j), sure in zip(links.cannot, links.cannot_confidence, strict=True)
+        if labels[i] == labels[j] >= 0
+    )
 
 
 def must_inside(labels, links, cluster):
@@ -69,14 +92,21 @@ def contradictory(n, links):
     return any(component[i] == component[j] for i, j in certain)
 
 
-def energy(labels, rows, label, links, neighbours, penalty=2.0, floor=0.1):
-    """E(c) of the module for the unit ``rows``, all other rows as they are."""
-    k = neighbours.shape[1]
+def heard(labels, home, neighbours):
+    """Neighbours that a row listens to: as many as its cluster has other rows, at least one."""
+    most = neighbours.shape[1] if home < 0 else max(int(np.sum(labels == home)) - 1, 1)
+    return [[j for j in row.tolist() if j >= 0][:most] for row in neighbours]
+
+
+def energy(labels, rows, label, links, near, penalty=4.0, floor=0.1):
+    """E(c) of the module for the unit ``rows``, all other rows as they are.
+
+    ``near`` are the neighbours that each row listens to; the same k for all labels drops out.
+    """
     cost = 0.0
     for i in rows:
-        if k:
-            count = np.sum(labels[neighbours[i][neighbours[i] >= 0]] == label)  # -1: no neighbour
-            cost -= np.log(max(count, floor) / k)
+        if near[i]:
+            cost -= np.log(max(np.sum(labels[near[i]] == label), floor))
     inside = set(rows)
     for pairs, confidence, must in (
         (links.must, links.must_confidence, True),

@@ -26,9 +26,7 @@ def agreeing(closed: ClosedLinks) -> Closure:
     component = ClosedLinks(certain, closed.n_samples).must_component
     ends = component[certain.cannot]
     torn = np.unique(ends[ends[:, 0] == ends[:, 1], 0])
-    clean = certain.where(
-        ~np.isin(component[certain.must[:, 0]], torn), ends[:, 0] != ends[:, 1]
-    )
+    clean = certain.where(~np.isin(component[certain.must[:, 0]], torn), ends[:, 0] != ends[:, 1])
     return ClosedLinks(clean, closed.n_samples).closure
 
 
