@@ -24,8 +24,8 @@ def merge_by_votes(labels, links):
 def evidence(labels, links, a, b):
     """Log-likelihood ratio of one class and two, given the links between two clusters.
 
-    Must-links are Poisson: of one class, as many are expected between two parts as 2 sqrt(m_aa m_bb)
-    says; of two, a share of these. A cannot-link counts as ten to one, and two classes are e to
+    Must-links are Poisson: of one class, 2 sqrt(m_aa m_bb) are expected between two parts; of two,
+    a share of these. A cannot-link counts as ten to one, and two classes are e to
     one beforehand.
     """
     must, cannot = sum_between(labels, links, a, b)
@@ -92,21 +92,25 @@ def contradictory(n, links):
     return any(component[i] == component[j] for i, j in certain)
 
 
-def heard(labels, home, neighbours):
-    """Neighbours that a row listens to: as many as its cluster has other rows, at least one."""
-    most = neighbours.shape[1] if home < 0 else max(int(np.sum(labels == home)) - 1, 1)
-    return [[j for j in row.tolist() if j >= 0][:most] for row in neighbours]
+def heard(near, sizes, home):
+    """Of each row's neighbours those it listens to: as many as its cluster has other rows."""
+    most = None if home < 0 else max(sizes[home] - 1, 1)
+    return [row[:most] for row in near]
 
 
-def energy(labels, rows, label, links, near, penalty=4.0, floor=0.1):
+def energy(labels, rows, label, links, near, penalty=4.0, by_share=False):
     """E(c) of the module for the unit ``rows``, all other rows as they are.
 
-    ``near`` are the neighbours that each row listens to; the same k for all labels drops out.
+    ``near`` has for each row (neighbour, weight) of those that it listens to.
     """
     cost = 0.0
     for i in rows:
-        if near[i]:
-            cost -= np.log(max(np.sum(labels[near[i]] == label), floor))
+        there = sum(weight for j, weight in near[i] if labels[j] == label)
+        total = sum(weight for _, weight in near[i])
+        if by_share and total > 0:
+            cost -= np.log(there / total + 0.005)
+        elif near[i] and not by_share:
+            cost -= np.log(max(there, 0.1) / len(near[i]))
     inside = set(rows)
     for pairs, confidence, must in (
         (links.must, links.must_confidence, True),
@@ -148,3 +152,41 @@ def merge_close(centres, radius, apart=()):
             continue
         group[group == b] = a
     return group
+
+
+def merge_to_count(X, weight, labels, cannot, most):
+    """Ward's mergers, counted anew each time; clusters with a cannot-link between them stay two."""
+    labels = np.array(labels)
+
+    def squares(rows):
+        mean = np.average(X[rows], axis=0, weights=weight[rows])
+        return float((weight[rows, None] * (X[rows] - mean) ** 2).sum())
+
+    while len(clusters := sorted(set(labels[labels >= 0].tolist()))) > most:
+        apart = {frozenset((labels[i], labels[j])) for i, j in cannot}
+        costs = {}
+        for a in clusters:
+            for b in clusters:
+                if a < b and frozenset((a, b)) not in apart:
+                    one, other = (np.flatnonzero(labels == c) for c in (a, b))
+                    both = np.concatenate([one, other])
+                    costs[a, b] = squares(both) - squares(one) - squares(other)
+        if not costs:
+            break
+        a, b = min(costs, key=costs.get)
+        labels[labels == b] = a
+    return labels
+
+
+def two_sided(n, links):
+    """Which pairs of rows share a side of two: by paths with an even number of cannot-links."""
+    same, apart = np.eye(n, dtype=bool), np.zeros((n, n), dtype=bool)
+    for pairs, known in ((links.must, same), (links.cannot, apart)):
+        for i, j in pairs:
+            known[i, j] = known[j, i] = True
+    while True:
+        more_same = same | (same @ same) | (apart @ apart)
+        more_apart = apart | (same @ apart) | (apart @ same)
+        if (more_same == same).all() and (more_apart == apart).all():
+            return same
+        same, apart = more_same, more_apart
