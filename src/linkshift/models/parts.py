@@ -22,6 +22,7 @@ from linkshift.estimators import (
     path_mean_shift,
 )
 from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._mean_shift_parts import centers_of
 from linkshift.estimators.consensus_clustering import ConsensusClustering
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.estimators.refined_clustering import RefinedClustering
@@ -140,10 +141,11 @@ _MEAN_SHIFT = {
     "_state.density": "Density",
     "_state.cells.side": "float >0 ?",
     "_state.cell_labels": "i cells 0..k ?",
+    "_state.told": "i k -1..n ?",
     "bandwidth_": "float >0 | f n >0",
     "n_iter_": "int 0..",
     "paths_": "list ?",
-    "labels_": "i n -1..k",
+    "labels_": "i n -1..n",
 }
 
 
@@ -158,8 +160,21 @@ def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
         raise Refused("its density is not that of its rows")
     for path in values["paths_"] or ():
         check("paths_", path, "x * d", sizes)
-    state = mean_shift._State(density, modes, bandwidth, cells, values["_state.cell_labels"])
-    return state, {"cluster_centers_": modes.centers, "n_clusters_": sizes["k"]}
+    told, labels, centers = values["_state.told"], values["labels_"], modes.centers
+    if (labels.max() >= sizes["k"]) if told is None else not _is_told(told, labels):
+        raise Refused("its rows are in clusters that are not there")
+    if told is not None:
+        centers = centers_of(modes, told, X, labels)
+    state = mean_shift._State(density, modes, bandwidth, cells, values["_state.cell_labels"], told)
+    return state, {"cluster_centers_": centers, "n_clusters_": len(centers)}
+
+
+def _is_told(told: Any, labels: Any) -> bool:
+    """Whether clusters of modes and of rows are the same ones, but for those of no single mode."""
+    found = np.unique(labels[labels >= 0])
+    whole = len(found) > 0 and int(found[-1]) == len(found) - 1
+    own = set(told[told >= 0].tolist())
+    return whole and own <= set(found.tolist()) and ((told < 0).any() or len(own) == len(found))
 
 
 _PATH = {

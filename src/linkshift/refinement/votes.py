@@ -26,11 +26,11 @@ _PRIOR = 1.0  # two clusters are two until something is said
 def merge_by_votes(labels: Array, links: Links) -> Array:
     r"""Merge clusters while links say that two of them are one, the clearest case first.
 
-    Must-links between two clusters are compared with those to be expected if the clusters were parts
-    of one, :math:`e_{ab} = 2 \sqrt{m_{aa} m_{bb}}`: links fall anywhere in it, and :math:`m_{aa}` of
-    them fell within the one part, :math:`m_{bb}` within the other. Clusters of different classes
-    have some, too, a share :math:`\rho` of these. The logarithm of the two (Poisson) likelihoods'
-    ratio, less what cannot-links say,
+    Must-links between two clusters are compared with those to be expected if the clusters were
+    parts of one, :math:`e_{ab} = 2 \sqrt{m_{aa} m_{bb}}`: links fall anywhere in it, and
+    :math:`m_{aa}` of them fell within the one part, :math:`m_{bb}` within the other. Clusters of
+    different classes have some, too, a share :math:`\rho` of these. The logarithm of the two
+    (Poisson) likelihoods' ratio, less what cannot-links say,
 
     .. math:: s_{ab} = m_{ab} \log \tfrac{1}{\rho} - (1 - \rho)\, e_{ab} - \kappa\, c_{ab} - \pi,
 
@@ -81,7 +81,7 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
 def _sums(
     labels: Array, links: Links, n_clusters: int
 ) -> tuple[Array, dict[int, dict[int, tuple[float, float]]]]:
-    """Confidence of must-links in each cluster; of must- and cannot-links between two, both ways."""
+    """Confidence of must-links in each cluster; of must- and cannot-links between any two."""
     inside = np.zeros(n_clusters)
     between: dict[int, dict[int, tuple[float, float]]] = {}
     for pairs, confidence, must in (
