@@ -88,7 +88,7 @@ def summary(
         cells = {}
         for method in methods:
             if ratios := by_set(scores, case, method, lambda one: one.log_ratio):
-                cells[method] = float(np.median(list(ratios.values())))
+                cells[method] = round(float(np.median(list(ratios.values()))), 6)
         yield row("median log2(found / true)", half, case, sets=len(widths), **cells)
     yield from _named(half, scores, methods)
     if OURS in methods:
