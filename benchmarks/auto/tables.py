@@ -75,7 +75,9 @@ def summary(
 ) -> Iterator[Row]:
     """All tables of a half; ``widths`` has the columns of each set."""
     for case in cases:
-        yield row("ARI", half, case, sets=len(widths), **mean_cells(scores, case, methods))
+        means = mean_cells(scores, case, methods)
+        refused = refused_cells(scores, case, methods)
+        yield row("ARI", half, case, sets=len(widths), **means, **refused)
     for case in cases:
         yield from _margins(half, scores, case, methods)
     nothing = Case("none", 0)
