@@ -273,7 +273,7 @@ def choose(
         if name in given:
             return Choice("mean-shift", f"the method that {name} is for", {})
     if not len(links):
-        return Choice("consensus", "no links to go by; partitions that agree", {})
+        return Choice("consensus", "no links to go by: the partition that most agree on", {})
     what = "known labels" if labelled else counted(len(links), "link")
     help_ = "helps" if what == "1 link" else "help"
     return Choice("consensus", f"{what} {help_} to choose among partitions", {})
