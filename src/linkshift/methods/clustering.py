@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
+from linkshift.methods.answers import ConflictsName, settled_answers
 from linkshift.methods.table import ALL_USE, METHODS, Given, MethodName, Setting, check_params
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ class Clustering:
     model : estimator
         The fitted model, for all that it knows beside the labels.
     links : Links
-        All links, those of partial labels included.
+        All links that were used, those of partial labels included.
+    set_aside : Links
+        Links that were not, as they contradict others that are more probable.
     link_report : LinkReport
         Which links hold.
     seconds : float
@@ -61,6 +64,7 @@ class Clustering:
     why: str
     model: Any
     links: Links
+    set_aside: Links
     link_report: LinkReport
     seconds: float
 
@@ -106,6 +110,7 @@ def cluster(
     *,
     partial_labels: ArrayLike | None = None,
     method: MethodName = "auto",
+    conflicts: ConflictsName = "resolve",
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -125,6 +130,12 @@ def cluster(
         Known classes, -1 where unknown.
     method : {"auto", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}, default="auto"
         "auto" is :func:`choose`. For the others see `METHODS`.
+    conflicts : {"resolve", "refuse"}, default="resolve"
+        "resolve" sets links aside, the least probable by data and other links, until the rest
+        agrees. Where many answers seem wrong, none is taken for certain: methods that weigh links
+        get confidences of at most 0.9, less for those that are improbable. A warning tells of
+        both. "refuse" takes links as they are: most methods raise `ConflictError` on
+        contradictions.
     random_state : int, RandomState or None
         For methods that draw at random (kernel, skms, metric, groups).
     n_jobs : int, default=None
@@ -156,6 +167,7 @@ def cluster(
     from sklearn.utils import check_array
 
     from linkshift.estimators._base import closed_links
+    from linkshift.links import ClosedLinks
     from linkshift.metrics import link_satisfaction
 
     tables = _views(X)
@@ -164,10 +176,12 @@ def cluster(
     table = X if tables is None else tables[0]
     n_rows, n_columns = check_array(table, dtype=None, ensure_all_finite=False).shape
     n_views = 1 if tables is None else len(tables)
-    joined = closed_links(links, partial_labels, n_rows, counted=True).links
+    links = ClosedLinks.coerce(links, n_rows).links
+    answers = settled_answers(tables or [X], links, partial_labels, n_rows, conflicts)
+    joined = closed_links(answers.links, partial_labels, n_rows, counted=True).links
     asked = _asked(params)
     if method == "auto":
-        labelled = partial_labels is not None and links is None
+        labelled = partial_labels is not None and not len(links)
         choice = choose(joined, n_rows, n_columns, labelled=labelled, n_views=n_views, given=asked)
     elif method in METHODS:
         choice = Choice(method, "as asked for", {})
@@ -180,6 +194,11 @@ def cluster(
     row = METHODS[choice.method]
     check_params(row.name, asked if n_views == 1 else {**asked, "views": tables})
     row.check_given(Given(asked, joined, n_rows))
+    weighs = row.conflicts != "refused"  # others want links that are certain
+    if weighs and answers.doubted is not None:
+        joined = closed_links(answers.doubted, partial_labels, n_rows, counted=True).links
+    links = answers.doubted if weighs and answers.doubted is not None else answers.links
+    answers.tell(weighs=weighs)
     if on_choice is not None:
         on_choice(choice)
     all_params = {**choice.params, **asked}
@@ -191,7 +210,9 @@ def cluster(
     model.fit(X, **({"links": links, "partial_labels": partial_labels} if len(joined) else {}))
     seconds = time.perf_counter() - start
     report = link_satisfaction(model.labels_, joined)
-    return Clustering(model.labels_, row.name, choice.why, model, joined, report, seconds)
+    return Clustering(
+        model.labels_, row.name, choice.why, model, joined, answers.set_aside, report, seconds
+    )
 
 
 def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,7 +258,6 @@ def choose(
     =====================================================  =====================
     several views                                          groups
     ``bandwidth``, ``kernel``, ``n_neighbors``, ``space``  mean-shift
-    links (or labels) that contradict each other           mean-shift, refined
     ten links or more, some of them cannot-links           cms
     other links                                            mean-shift, refined
     no links                                               mean-shift
@@ -280,16 +300,12 @@ def choose(
         if name in given:
             return Choice("mean-shift", f"the method that {name} is for", {})
     what = "known labels" if labelled else counted(len(links), "link")
-    contradictory = bool(len(links)) and bool(links.conflicts())
-    if len(links.cannot) and len(links) >= _MANY_LINKS and not contradictory:
+    if len(links.cannot) and len(links) >= _MANY_LINKS:
         cannot = what if labelled else counted(len(links.cannot), "cannot-link")
         hold = "holds" if cannot == "1 cannot-link" else "hold"
         return Choice("cms", f"{cannot} {hold} clusters apart while the bandwidth grows", {})
     why = "no links to go by"
-    if contradictory:
-        known = "known labels" if labelled else "links"
-        why = f"{known} contradict each other, and it can weigh them"
-    elif len(links):
+    if len(links):
         why = f"{what} {'settles' if what == '1 link' else 'settle'} what it finds"
         why += f", too few to bend it (from {_MANY_LINKS} on)" if len(links.cannot) else ""
     if n_columns < _MANY_COLUMNS or not 1 < n_rows <= _KERNEL_ROWS:
