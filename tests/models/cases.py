@@ -120,16 +120,6 @@ CASES = {
         X,
         NEW,
     ),
-    "refined_cosine": lambda: (
-        RefinedClustering(metric="cosine").fit(X, links=LINKS),
-        X,
-        NEW,
-    ),
-    "kernel_cosine": lambda: (
-        KernelMeanShift(metric="cosine", n_neighbors=10).fit(WIDE, links=MUST),
-        WIDE,
-        WIDE_NEW,
-    ),
     "kernel": lambda: (KernelMeanShift(n_neighbors=10).fit(X, links=MUST), X, NEW),
     "kernel_frame": lambda: (
         KernelMeanShift(sigma=1.5, n_neighbors=10).fit(FRAME, links=MUST),
