@@ -632,7 +632,7 @@ def test_y_is_ignored():
 # A number of clusters
 
 
-@pytest.mark.parametrize("more", [{}, {"blurring": True}, {"bin_size": 0.5}, {"seeds": X[::4]}])
+@pytest.mark.parametrize("more", [{}, {"blurring": True}, {"bin_size": 1.0}, {"seeds": X[::4]}])
 @pytest.mark.parametrize("asked", [{"n_clusters": 3}, {"max_clusters": 3}, {"n_clusters": 70}])
 def test_a_number_of_clusters(asked, more):
     model = MeanShift(kernel="gaussian", bandwidth=0.5, **more, **asked).fit(X)
