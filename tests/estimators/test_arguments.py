@@ -129,7 +129,7 @@ def test_links_have_an_effect_or_raise(name, kind, d):
         with pytest.warns(UserWarning, match="Without cannot-links"):
             labels = VARIANTS[name].make(h, d).fit_predict(X, **KINDS[kind])
         assert labels.max() == 0
-    elif name == "Refined" and kind in ("cannot", "cannot, soft"):
+    elif name == "Refined" and kind == "cannot, soft":
         # All neighbours of both rows are in one cluster: weighed, left broken, and reported.
         X, h = two_blobs(d)
         model = VARIANTS[name].make(h, d).fit(X, **KINDS[kind])

@@ -82,6 +82,18 @@ CASES = {
         X.astype(np.float32),
         NEW.astype(np.float32),
     ),
+    "mean_shift_fewer": lambda: (
+        MeanShift(kernel="gaussian", bandwidth=0.3, n_clusters=3, n_jobs=1).fit(X),
+        X,
+        NEW,
+    ),
+    "mean_shift_more": lambda: (MeanShift(bandwidth=3.0, n_clusters=7).fit(X), X, NEW),
+    "constrained_told": lambda: (
+        ConstrainedMeanShift(n_clusters=3, keep_history=True, max_iter=20).fit(X, links=LINKS),
+        X,
+        NEW,
+    ),
+    "refined_told": lambda: (RefinedClustering(max_clusters=2).fit(X, links=MUST), X, NEW),
     "mean_shift_wide": lambda: (MeanShift(kernel="gaussian").fit(WIDE), WIDE, WIDE_NEW),
     "path": lambda: (
         PathMeanShift(kernel="gaussian").fit(X, links=LINKS),

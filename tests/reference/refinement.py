@@ -24,15 +24,15 @@ def merge_by_votes(labels, links):
 def evidence(labels, links, a, b):
     """Log-likelihood ratio of one class and two, given the links between two clusters.
 
-    Must-links are Poisson: of one class, 2 sqrt(m_aa m_bb) are expected between two parts; of two,
-    a share of these. A cannot-link counts as ten to one, and two classes are e to
-    one beforehand.
+    Must-links are Poisson: of one class, 2 sqrt(l_a l_b) are expected between two parts, where l
+    is what lies inside less its standard deviation; of two classes, a share of these. A cannot-link
+    takes a must-link back, and two classes are e to one beforehand.
     """
     must, cannot = sum_between(labels, links, a, b)
-    one = 2.0 * np.sqrt(must_inside(labels, links, a) * must_inside(labels, links, b))
+    inside = [must_inside(labels, links, c) for c in (a, b)]
+    one = 2.0 * np.sqrt(np.prod([max(m - np.sqrt(m), 0.0) for m in inside]))
     two = 0.15 * one
-    poisson = must * np.log(1.0 / 0.15) - (one - two)  # m log(one / two) - one + two
-    return poisson - np.log(10.0) * cannot - 1.0
+    return (must - cannot) * np.log(1.0 / 0.15) - (one - two) - 1.0
 
 
 def sum_between(labels, links, a, b):
