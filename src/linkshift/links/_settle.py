@@ -82,9 +82,7 @@ def _checked(links: Links, kind: str, given: ArrayLike | None) -> FloatArray:
     return weight
 
 
-def _extended(
-    graph: LinkGraph, weight: FloatArray, kept: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _extended(graph: LinkGraph, weight: FloatArray, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Add links to some that agree, the heaviest first, wherever no contradiction follows.
 
     Once a link is refused it stays refused, as links are only added: no link that is left out in

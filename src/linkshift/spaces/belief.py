@@ -185,9 +185,7 @@ def _normalised_graph(X: Array) -> Any:
     return (scale @ graph @ scale).tocsr()
 
 
-def _said_by_others(
-    walks: Array, codes: Array, is_must: NDArray[np.bool_], weight: Array
-) -> Array:
+def _said_by_others(walks: Array, codes: Array, is_must: NDArray[np.bool_], weight: Array) -> Array:
     """Log of must-links against cannot-links near each link, itself not counted."""
     share = float(np.clip((weight * is_must).sum() / weight.sum(), 0.02, 0.98))
     must = _near(walks, codes, weight * is_must)
