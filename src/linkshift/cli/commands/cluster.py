@@ -31,8 +31,8 @@ _HELP = {
     "links support best. Default: from the data.",
     "kernel": f"{', '.join(opt.KERNELS)}. Default: flat.",
     "neighbours": "A bandwidth for each row: the distance to its K-th neighbour.",
-    "conflicts": "What becomes of links that contradict each other. resolve: the least probable are "
-    "set aside, and told; refuse: links are taken as they are, and most methods stop.",
+    "conflicts": "What becomes of links that contradict each other. resolve: the least probable "
+    "are set aside, and told; refuse: links are taken as they are, and most methods stop.",
     "space": "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
     "space, which suits many columns and up to some thousand rows. Default: input.",
     "view": "A view for --method groups; one option for each. COLUMNS are names, ranges first:last "
