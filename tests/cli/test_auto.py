@@ -98,11 +98,12 @@ def test_an_empty_file_of_links_is_none(run, data, links):
 def test_contradictions(run, data, links, pairs):
     file = written(links, [*pairs, (10, 11, "must"), (11, 12, "must"), (10, 12, "cannot")])
     result = run("cluster", data, "--links", file, "--json")
-    method, why = method_line(result.stderr)
-    assert (method, json.loads(result.stdout)["method"]) == ("mean-shift", "mean-shift")
-    assert why == "links contradict each other, and it can weigh them"
-    assert "Warning: the links contradict each other in 1 place" in result.stderr
-    assert json.loads(result.stdout)["links"]["n_conflicts"] == 1
+    assert method_line(result.stderr)[0] == "cms"
+    assert "Warning: 1 link is set aside so that the rest has no contradiction" in result.stderr
+    assert "--conflicts refuse takes links as they are" in result.stderr
+    aside = json.loads(result.stdout)["links"]["set_aside"]
+    assert len(aside["must"]) + len(aside["cannot"]) == 1
+    assert result.stderr.count("Set aside: ") == 1
 
 
 def known(frame, classes):
@@ -132,9 +133,9 @@ def test_labels_and_links(run, here, frame, links):
     more = written(links, [(i, i + 1, "must") for i in (40, 42, 44, 46)])
     assert chosen(run, *args, more)["method"] == "cms"
     against = written(links, [(0, 20, "must")])
-    answer = chosen(run, *args, against, words="contradict each other")
+    answer = chosen(run, *args, against, words="6 links settle")
     assert answer["method"] == "mean-shift"
-    assert answer["links"]["n_conflicts"] >= 1
+    assert answer["links"]["set_aside"] == {"must": [[0, 20]], "cannot": []}
 
 
 def test_labels_that_say_nothing(run, here, frame):

@@ -1,4 +1,4 @@
-"""Answers before they are used: contradictions settled, and certainty taken where many are wrong."""
+"""Answers before they are used: contradictions settled, and doubt where many are wrong."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _judged(
 
 
 def _walks(X: Array, ends: Array) -> Array:
-    """Walks between some rows on the graph of nearest neighbours, one of a row to itself."""
+    """Give the walks between some rows on the graph of nearest neighbours, scaled."""
     rows = ends
     if len(X) > len(ends):
         others = np.setdiff1d(np.arange(len(X)), ends, assume_unique=True)
