@@ -26,6 +26,7 @@ from tests.helpers import blobs
 
 from linkshift import (
     SCML,
+    ConsensusClustering,
     ConstrainedMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
@@ -152,6 +153,17 @@ VALUES = {
         "penalty": [0.1],
         "metric": ["cosine"],
     },
+    ConsensusClustering: {
+        "n_clusters": [4],
+        "max_clusters": [2],
+        "n_neighbors": [3],
+        "max_rows": [20],
+        "metric": ["cosine"],
+        "enforce": [False],
+        "random_state": [1],
+        "n_jobs": [2],
+        "progress": [recorder],
+    },
     PCKMeans: {
         "n_clusters": [4],
         "weight": [0.1],
@@ -184,7 +196,10 @@ if BY_LINKS is not MeanShift:
     }
 
 # Where a parameter matters later than the variants go.
-CONTEXT = {(SCML, "tol"): {"max_iter": 100, "batch_size": 1}}
+CONTEXT = {
+    (SCML, "tol"): {"max_iter": 100, "batch_size": 1},
+    (ConsensusClustering, "random_state"): {"max_rows": 20},  # chance says which rows
+}
 
 # Parameters that change nothing by design, and why.
 WITHOUT_EFFECT = {
