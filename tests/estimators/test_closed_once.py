@@ -8,6 +8,7 @@ from tests.helpers import linked_moons
 
 import linkshift
 from linkshift import (
+    ConsensusClustering,
     ConstrainedMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
@@ -41,6 +42,8 @@ FITS = {
     "groups": (GroupFeatureClustering(2, n_init=2, max_iter=2, random_state=0), LINKS),
     "refined": (RefinedClustering(MeanShift()), LINKS),
     "refined, soft links": (RefinedClustering(MeanShift()), SOFT),
+    "consensus": (ConsensusClustering(), LINKS),
+    "consensus, soft links": (ConsensusClustering(), SOFT),
     "pckmeans": (PCKMeans(2, n_init=2, random_state=0), LINKS),
     "mpckmeans": (MPCKMeans(2, n_init=2, random_state=0), SOFT),
     "path": (PathMeanShift(), LINKS),

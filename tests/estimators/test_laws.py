@@ -178,6 +178,7 @@ def out_of_range(name):
         "SCML": {"beta": -1.0},
         "PCK": {"weight": -1.0},
         "MPCK": {"weight": -1.0},
+        "Consensus": {"max_rows": 0},
     }.items():
         if name.startswith(beginning):
             return change

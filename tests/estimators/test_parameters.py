@@ -26,6 +26,7 @@ from tests.helpers import blobs
 
 from linkshift import (
     SCML,
+    ConsensusClustering,
     ConstrainedMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
@@ -159,6 +160,17 @@ VALUES = {
         "n_clusters": [5, 7],
         "max_clusters": [2, 1],
     },
+    ConsensusClustering: {
+        "n_clusters": [4],
+        "max_clusters": [2],
+        "n_neighbors": [3],
+        "max_rows": [20],
+        "metric": ["cosine"],
+        "enforce": [False],
+        "random_state": [1],
+        "n_jobs": [2],
+        "progress": [recorder],
+    },
     PCKMeans: {
         "n_clusters": [4],
         "weight": [0.1],
@@ -191,7 +203,10 @@ if BY_LINKS is not MeanShift:
     }
 
 # Where a parameter matters later than the variants go.
-CONTEXT = {(SCML, "tol"): {"max_iter": 100, "batch_size": 1}}
+CONTEXT = {
+    (SCML, "tol"): {"max_iter": 100, "batch_size": 1},
+    (ConsensusClustering, "random_state"): {"max_rows": 20},  # chance says which rows
+}
 
 # Parameters that change nothing by design, and why.
 WITHOUT_EFFECT = {

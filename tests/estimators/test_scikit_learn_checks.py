@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linkshift import (
     SCML,
+    ConsensusClustering,
     ConstrainedMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
@@ -84,6 +85,7 @@ TYPICAL = [
     GroupFeatureClustering(2, metric="cosine", consensus=False, size_bounds=None, **GROUPS),
     RefinedClustering(),
     RefinedClustering(KMeans(3, random_state=0)),
+    ConsensusClustering(),
     PCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2, metric="single"),
@@ -101,6 +103,8 @@ RARER = [
     KernelMeanShift(
         use_links="learn", n_landmarks=15, max_points=30, n_neighbors=5, random_state=0
     ),
+    ConsensusClustering(max_rows=20, n_neighbors=5, enforce=False),
+    ConsensusClustering(max_clusters=4, metric="cosine"),
     Taught(random_state=0),
     Taught("local", n_neighbors=12, random_state=0),
     Taught("local", kernel="gaussian", n_neighbors=12, random_state=0),

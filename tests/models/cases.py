@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 from linkshift import (
     SCML,
+    ConsensusClustering,
     ConstrainedMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
@@ -248,6 +249,22 @@ CASES = {
         ),
         gaussian_gram(X, X),
         gaussian_gram(NEW, X),
+    ),
+    "consensus": lambda: (ConsensusClustering().fit(X, links=LINKS), X, NEW),
+    "consensus_frame": lambda: (
+        ConsensusClustering(n_clusters=4, random_state=1).fit(FRAME, partial_labels=KNOWN),
+        FRAME,
+        FRAME_NEW,
+    ),
+    "consensus_some_rows": lambda: (
+        ConsensusClustering(max_rows=30, max_clusters=3, enforce=False).fit(X, links=SOFT),
+        X,
+        NEW,
+    ),
+    "consensus_cosine": lambda: (
+        ConsensusClustering(metric="cosine", n_neighbors=6).fit(WIDE.astype(np.float32)),
+        WIDE.astype(np.float32),
+        WIDE_NEW.astype(np.float32),
     ),
     "metric_zero": lambda: (MetricMeanShift(np.zeros((2, 2))).fit(X), X, NEW),
     "groups_kernel": lambda: (

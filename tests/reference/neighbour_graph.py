@@ -1,4 +1,4 @@
-"""The graph of neighbours, word for word: weights, smoothed rows, random walks as dense matrices."""
+"""The graph of neighbours, word for word: weights, smoothed rows, random walks in full."""
 
 from __future__ import annotations
 

@@ -155,19 +155,20 @@ class ConsensusClustering(Explains, LinkedClusterer):
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
         closed = closed_for(closed, self.n_clusters, self.max_clusters)
-        apart = closed.closure if self.enforce else None  # raises on contradictions
+        if self.enforce:
+            _ = closed.closure  # raises on contradictions
         found: dict[str, Any] = {"agreement_": 1.0, "n_candidates_": 1}
         rows, of_row, joined = _distinct(data, closed)
         if len(rows) < _FEW or 1 in (self.n_clusters, self.max_clusters):
             whole = np.zeros(len(rows), dtype=np.int64)
             each = whole if 1 in (self.n_clusters, self.max_clusters) else np.arange(len(rows))
-            labels = self._under_links(data[rows], each, joined, None)
+            labels = self._under_links(each, joined, None)
         else:
             labels, found = self._by_consensus(data[rows], joined)
-        labels = labels[of_row]
-        if apart is not None and len(rows) > self.max_rows:  # links of rows that were not looked at
-            labels = hold(labels, apart, nearest_rows(data, _VOTERS)) if len(closed) else labels
-        return Fitted(dense(labels), None, found)
+        labels = to_count(
+            data[rows], labels, joined, exactly=self.n_clusters, at_most=self.max_clusters
+        )
+        return Fitted(dense(labels[of_row]), None, found)
 
     def _by_consensus(self, X: Array, closed: ClosedLinks) -> tuple[Array, dict[str, Any]]:
         """Labels of distinct rows, and what there is to tell of how they were found."""
@@ -185,10 +186,12 @@ class ConsensusClustering(Explains, LinkedClusterer):
             n_threads=n_threads(self.n_jobs),
             progress=self.progress,
         )
-        labels = self._under_links(some, chosen.labels, links, graph)
+        labels = self._under_links(chosen.labels, links, graph)
         if not whole:
             settled, labels = labels, neighbours_vote(X, some, labels, _VOTERS)
             labels[looked] = settled
+            if self.enforce and len(closed):  # links of rows that were not looked at
+                labels = hold(labels, closed.closure, nearest_rows(X, _VOTERS))
         return labels, {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
 
     def _looked_at(self, n: int, closed: ClosedLinks) -> Array:
@@ -201,9 +204,9 @@ class ConsensusClustering(Explains, LinkedClusterer):
         return np.sort(np.concatenate([order[first], order[~first]])[: self.max_rows])
 
     def _under_links(
-        self, X: Array, labels: Array, closed: ClosedLinks, graph: NeighbourGraph | None
+        self, labels: Array, closed: ClosedLinks, graph: NeighbourGraph | None
     ) -> Array:
-        """Let links merge clusters, rows settle, certain links hold, and the number be right."""
+        """Let links merge clusters, rows settle, and certain links hold."""
         if len(closed):
             labels = merge_by_votes(labels, closed.links)
             neighbours = np.empty((len(labels), 0), dtype=np.intp)
@@ -212,7 +215,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
                 neighbours = graph.neighbours
             if self.enforce:
                 labels = hold(labels, closed.closure, neighbours)
-        return to_count(X, labels, closed, exactly=self.n_clusters, at_most=self.max_clusters)
+        return labels
 
     def _predict(self, data: Array) -> Array:
         return neighbours_vote(data, self._fit_X, self.labels_, _VOTERS)
