@@ -27,6 +27,7 @@ from tests.helpers import blobs
 from linkshift import (
     SCML,
     ConstrainedMeanShift,
+    GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
     Links,
@@ -148,6 +149,17 @@ VALUES = {
         "consensus": [False],
         "n_jobs": [2],
         "random_state": [1],
+        "progress": [recorder],
+    },
+    GraphMeanShift: {
+        "coordinates": ["smooth", "diffusion"],
+        "time": [8],
+        "n_edges": [4],
+        "n_neighbors": [4],
+        "bandwidth": [1.0],
+        "metric": ["cosine"],
+        "max_iter": [1],
+        "n_jobs": [2],
         "progress": [recorder],
     },
     RefinedClustering: {

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from linkshift import (
     SCML,
     ConstrainedMeanShift,
+    GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
     Links,
@@ -73,6 +74,7 @@ TYPICAL = [
     KernelMeanShift(),
     KernelMeanShift(n_neighbors=5),
     KernelMeanShift("precomputed", n_neighbors=5),
+    GraphMeanShift(n_neighbors=12),
     Taught(SCML(**METRIC), n_neighbors=12, random_state=0),
     Taught(SCML("local", embedding_dimension=5, **METRIC), n_neighbors=12, random_state=0),
     Taught(SCML(**METRIC), kernel="gaussian", n_neighbors=12, random_state=0),
@@ -101,6 +103,7 @@ RARER = [
     KernelMeanShift(
         use_links="learn", n_landmarks=15, max_points=30, n_neighbors=5, random_state=0
     ),
+    GraphMeanShift(coordinates="smooth", n_neighbors=12),
     Taught(random_state=0),
     Taught("local", n_neighbors=12, random_state=0),
     Taught("local", kernel="gaussian", n_neighbors=12, random_state=0),
@@ -151,6 +154,7 @@ FEW_ROWS = r"n_neighbors=|.* neighbours? asked for"
 EXPECTED = {
     MeanShift: "bin_size",
     ConstrainedMeanShift: "Without cannot-links",
+    GraphMeanShift: FEW_ROWS,
     KernelMeanShift: FEW_ROWS,
     MetricMeanShift: FEW_ROWS,
 }

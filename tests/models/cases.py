@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from linkshift import (
     SCML,
     ConstrainedMeanShift,
+    GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
     Links,
@@ -127,6 +128,21 @@ CASES = {
     ),
     "kernel_cosine": lambda: (
         KernelMeanShift(metric="cosine", n_neighbors=10).fit(WIDE, links=MUST),
+        WIDE,
+        WIDE_NEW,
+    ),
+    "graph": lambda: (
+        GraphMeanShift(n_neighbors=10).fit(np.vstack([X, X[:5]])),
+        np.vstack([X, X[:5]]),
+        NEW,
+    ),
+    "graph_smooth": lambda: (
+        GraphMeanShift(coordinates="smooth", bandwidth=1.0).fit(FRAME),
+        FRAME,
+        FRAME_NEW,
+    ),
+    "refined_graph": lambda: (
+        RefinedClustering(GraphMeanShift(n_neighbors=10, metric="cosine")).fit(WIDE, links=LINKS),
         WIDE,
         WIDE_NEW,
     ),
