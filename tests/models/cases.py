@@ -14,6 +14,7 @@ from linkshift import (
     SCML,
     ConsensusClustering,
     ConstrainedMeanShift,
+    GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
     Links,
@@ -132,6 +133,21 @@ CASES = {
         ConstrainedMeanShift(metric="cosine").fit(X, links=LINKS),
         X,
         NEW,
+    ),
+    "graph": lambda: (
+        GraphMeanShift(n_neighbors=10).fit(np.vstack([X, X[:5]])),
+        np.vstack([X, X[:5]]),
+        NEW,
+    ),
+    "graph_smooth": lambda: (
+        GraphMeanShift(coordinates="smooth", bandwidth=1.0).fit(FRAME),
+        FRAME,
+        FRAME_NEW,
+    ),
+    "refined_graph": lambda: (
+        RefinedClustering(GraphMeanShift(n_neighbors=10, metric="cosine")).fit(WIDE, links=LINKS),
+        WIDE,
+        WIDE_NEW,
     ),
     "kernel": lambda: (KernelMeanShift(n_neighbors=10).fit(X, links=MUST), X, NEW),
     "kernel_frame": lambda: (

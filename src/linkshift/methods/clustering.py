@@ -148,9 +148,11 @@ def cluster(
         ``n_clusters`` (exactly) or ``max_clusters``, ``bandwidth``, ``kernel``, ``n_neighbors``,
         ``metric`` or ``max_iter``, for methods that take them, as their estimators do.
         ``space="kernel"`` lets "mean-shift" move rows in a Gaussian kernel's space
-        (:class:`KernelMeanShift` without links) instead of the columns' own, "input". ``metric="cosine"`` goes by the directions of rows instead of their
-        places (text embeddings, counts); no method scales columns then. With "auto" parameters
-        have a say in the choice.
+        (:class:`KernelMeanShift` without links) instead of the columns' own, "input";
+        ``space="graph"`` in diffusion coordinates of the graph of neighbours
+        (:class:`GraphMeanShift`). ``metric="cosine"`` goes by the directions of rows instead of
+        their places (text embeddings, counts); no method scales columns then. With "auto"
+        parameters have a say in the choice.
 
     Returns
     -------

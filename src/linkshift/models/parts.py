@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from linkshift._core.threads import one_blas_thread
 from linkshift.estimators import (
     constrained_mean_shift,
+    graph_mean_shift,
     kernel_mean_shift,
     mean_shift,
     metric_mean_shift,
@@ -38,6 +39,7 @@ from linkshift.profiles import Profile
 from linkshift.shift.binning import pool_points
 from linkshift.shift.constrained.runs import Run
 from linkshift.shift.density import build_density
+from linkshift.spaces.graph import FEW, GraphSpace
 from linkshift.spaces.kernel import Kernel, KernelSpace
 
 Values = dict[str, Any]
@@ -309,6 +311,32 @@ def _metric(_: Any, values: Values, sizes: Sizes) -> Built:
     return state, {} if space is None else {"sigma_": space.kernel.sigma}
 
 
+# GraphMeanShift ----------------------------------------------------------------------------------
+
+_GRAPH = {
+    "_state.shift": "MeanShift",
+    "_state.space.n_edges": "int 1..",
+    "_state.space.scale": "f rows >0 ?",
+    "_state.space.values": "f axes ?",
+    "labels_": "i n 0..n",
+}
+
+
+def _graph(_: Any, values: Values, sizes: Sizes) -> Built:
+    """Take coordinates from the shift in them: eigenvectors are not computed again."""
+    X, (shift, n_edges, scale, eigen, labels) = values["_fit_X"], [values[k] for k in _GRAPH]
+    rows, of_row = graph_mean_shift.distinct_rows(X)
+    n, points = len(rows), shift._fit_X
+    width = n if n < FEW else sizes.get("axes", sizes["d"])
+    if points.shape != (n, width) or (scale is None) != (eigen is None) or n_edges > max(n - 1, 1):
+        raise Refused("its coordinates are not those of its rows")
+    if sizes.get("rows", n) != n or not np.array_equal(labels, shift.labels_[of_row]):
+        raise Refused("its rows are in clusters of other rows")
+    space = GraphSpace(X[rows].astype(np.float64), points, n_edges, scale, eigen)
+    state = graph_mean_shift._State(space, shift, of_row)
+    return state, graph_mean_shift.attributes_of(state)
+
+
 # GroupFeatureClustering, RefinedClustering, ConsensusClustering ----------------------------------
 
 _CUTS = {
@@ -454,6 +482,7 @@ _CMS = constrained_mean_shift.ConstrainedMeanShift
 _PARTS = {
     "ConsensusClustering": _Part(ConsensusClustering, _CONSENSUS, _consensus),
     "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
+    "GraphMeanShift": _Part(graph_mean_shift.GraphMeanShift, _GRAPH, _graph),
     "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
     "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),
     "MeanShift": _Part(mean_shift.MeanShift, _MEAN_SHIFT, _mean_shift),
