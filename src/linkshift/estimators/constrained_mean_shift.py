@@ -139,10 +139,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         pair of components is represented by an equal share of its pairs, with a warning. Labels
         honour all links in any case.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
-        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter. Columns are then not scaled,
-        which would turn the angles; bandwidths and ``shifted_`` are among the divided rows. A row
-        of zeros has no direction, and raises.
+        "cosine" divides each row by its length: squared distances are then :math:`2 - 2 \cos`.
+        Columns are then not scaled, which would turn the angles; bandwidths and ``shifted_`` are
+        among these rows. A row of zeros raises.
     keep_history : bool, default=False
         Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None

@@ -259,10 +259,10 @@ class GraphMeanShift(Explains, LinkedClusterer):
         ndarray of shape (n_samples, n_axes)
         """
         check_is_fitted(self, "labels_")
-        return self._state.space.transform(self._read(X, reset=False))  # type: ignore[no-any-return]
+        return self._state.space.transform(self._read(X, reset=False))
 
     def _predict(self, data: Array) -> Array:
-        return self._state.shift.predict(self._state.space.transform(data))  # type: ignore[no-any-return]
+        return self._state.shift.predict(self._state.space.transform(data))
 
     def _evidence(self, row: int) -> Evidence:
         """Tell what explains a row: its path in the coordinates."""

@@ -46,7 +46,7 @@ __all__ = ["MeanShift"]
 
 @dataclass(frozen=True)
 class _State:
-    """A density, its modes, the cells that rows were pooled in, and clusters of the modes."""
+    """A density, its modes, the cells of pooled rows, and clusters of the modes."""
 
     density: Density
     modes: Modes
@@ -77,14 +77,12 @@ class MeanShift(Explains, ScoresSamples):
     seeds : array-like of shape (n_seeds, n_features), default=None
         Where to start climbing. ``None`` starts from every row.
     bin_seeding : bool, default=False
-        Start from the occupied cells of a grid of one bandwidth instead of from every row:
-        faster, but a mode that no cell leads to is missed.
+        Start from the occupied cells of a grid of one bandwidth: faster, but misses modes.
     min_bin_freq : int, default=1
         Cells with fewer rows do not seed.
     cluster_all : bool, default=True
-        If False, rows farther than the kernel's radius from their mode get the label -1. The
-        radius is the kernel's reach, and :math:`\sqrt{d + 2}` bandwidths for the Gaussian (that
-        of the flat kernel that smooths as much).
+        If False, rows farther than the kernel's radius from their mode get the label -1: its
+        reach, or :math:`\sqrt{d + 2}` bandwidths for the Gaussian.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     max_iter : int, default=300
@@ -92,11 +90,10 @@ class MeanShift(Explains, ScoresSamples):
     kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, default="flat"
         Kernel profile, see :mod:`linkshift.profiles`.
     n_neighbors : int, default=None
-        Give each row its own bandwidth: the distance to its k-th neighbour. Not together with
-        ``bandwidth``.
+        Give each row its own bandwidth instead: the distance to its k-th neighbour.
     blurring : bool, default=False
-        Move the points themselves along with the starts: fewer steps, a different clustering.
-        New rows are then predicted by their nearest training row.
+        Move the points along with the starts: fewer steps, a different clustering, and new rows
+        go by their nearest training row.
     assignment : {"auto", "nearest", "basin"}, default="auto"
         How rows get labels: by the nearest mode, as in scikit-learn, or by the mode that the row
         itself climbs to. "auto" is "nearest" for the flat kernel and whenever seeds are used,
@@ -104,21 +101,18 @@ class MeanShift(Explains, ScoresSamples):
     tol : float, default=1e-3
         A start has arrived when it moves by at most this many bandwidths.
     path_merge : float, default=0.0
-        Let starts that come into the same cell, of this many bandwidths, go on as one.
-        Approximate, and two to four times faster at 0.1 for Gaussian kernels. Zero is exact.
+        Let starts in the same cell, of this many bandwidths, go on as one: approximate, and two to
+        four times faster at 0.1 for Gaussian kernels. Zero is exact.
     bin_size : float, default=None
         Pool the points in cells of this many bandwidths before shifting. Approximate, for
-        hundreds of thousands of rows and more in up to about five columns; 0.5 is a good size
-        for the Gaussian kernel. The flat kernel sees whole cells come and go, and finds modes
-        that are not there: take a smooth one. ``None`` is exact.
+        hundreds of thousands of rows and more in up to about five columns; 0.5 is a good size.
+        Take a smooth kernel: the flat one sees whole cells come and go. ``None`` is exact.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
-        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter. Bandwidths, seeds and
-        ``cluster_centers_`` are among these rows; a row of zeros has no direction, and raises.
+        "cosine" divides each row by its length: squared distances are then :math:`2 - 2 \cos`.
+        Bandwidths, seeds and ``cluster_centers_`` are among these rows; a row of zeros raises.
     n_clusters, max_clusters : int, default=None
-        How many clusters there are, or how many at most; give one of them. What the bandwidth
-        finds is merged, or split, by sums of squares (:mod:`linkshift.refinement.counting`).
-        New rows go with their mode, and where a mode was split, with the nearest training row.
+        How many clusters there are, or how many at most; what the bandwidth finds is merged, or
+        split, by sums of squares. Where a mode was split, new rows go with the nearest row.
     keep_paths : bool, default=False
         Keep every position of every start in ``paths_``.
     progress : callable, default=None
@@ -127,8 +121,7 @@ class MeanShift(Explains, ScoresSamples):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Modes, the densest first; of clusters that were merged, the densest mode, and of those
-        that were split to make ``n_clusters``, the mean.
+        Modes, the densest first; of merged clusters the densest, of split ones the means.
     labels_, n_clusters_ : ndarray of shape (n_samples,), int
         Cluster of each row, and how many there are.
     bandwidth_ : float or ndarray of shape (n_samples,)
@@ -145,8 +138,8 @@ class MeanShift(Explains, ScoresSamples):
 
     Notes
     -----
-    Exact unless ``path_merge`` or ``bin_size`` is given: see :mod:`linkshift.shift.engine` for
-    what is exact about each acceleration. Memory is O(n d). float32 stays float32.
+    Exact unless ``path_merge`` or ``bin_size`` is given (:mod:`linkshift.shift.engine`). Memory is
+    O(n d). float32 stays float32.
 
     References
     ----------

@@ -108,7 +108,10 @@ def settled_answers(
     if partial_labels is not None:
         known = Links.from_labels(known_classes(partial_labels, n))
     joined = links + known
-    belief = _belief(tables, links, torn=bool(joined.conflicts()))
+    if not joined.conflicts():
+        # Data alone cannot tell a wrong answer from classes that it does not show.
+        return Answers(links, none)
+    belief = _belief(tables, links)
     must = -np.log(np.maximum(1 - belief.must, _NEVER)) * links.must_confidence
     cannot = -np.log(np.maximum(1 - belief.cannot, _NEVER)) * links.cannot_confidence
     must, cannot = (np.maximum(cost, _NEVER) for cost in (must, cannot))
@@ -118,9 +121,8 @@ def settled_answers(
         _with_known(joined, links, known, "must", must, heavy),
         _with_known(joined, links, known, "cannot", cannot, heavy),
     ).set_aside
-    rate = max(belief.error_rate, len(aside) / len(links))
-    if belief.error_rate == 0 and len(aside) <= 1 + _RELIABLE * len(links):
-        rate = 0.0
+    slips = len(aside) <= 1 + _RELIABLE * len(links)
+    rate = 0.0 if slips else max(belief.error_rate, len(aside) / len(links))
     doubted = _doubted(links, belief) if rate else None
     if doubted is not None:
         doubted = doubted.remove(aside.must, aside.cannot)
@@ -140,15 +142,13 @@ def _doubted(links: Links, belief: Belief) -> Links:
     return links._make(pairs, links.n_samples)
 
 
-def _belief(tables: Sequence[Any], links: Links, *, torn: bool) -> Belief:
+def _belief(tables: Sequence[Any], links: Links) -> Belief:
     """Probabilities that links are right by the data; ones where it has nothing to say."""
-    sure = Belief(np.ones(len(links.must)), np.ones(len(links.cannot)), 0.0)
-    if not torn and len(links) < _FEW:
-        return sure
     numbers = [check_array(X, dtype=np.float64, ensure_all_finite=False) for X in tables]
     if not all(len(X) == len(numbers[0]) and np.isfinite(X).all() for X in numbers):
-        return sure  # the method will say what is wrong with them
-    found = link_belief(np.hstack(numbers), links, least_rate=_RELIABLE if torn else 0.0)
+        # The method will say what is wrong with them.
+        return Belief(np.ones(len(links.must)), np.ones(len(links.cannot)), 0.0)
+    found = link_belief(np.hstack(numbers), links, least_rate=_RELIABLE)
     return found if len(links) >= _FEW else found._replace(error_rate=0.0)
 
 

@@ -35,9 +35,9 @@ _HELP = {
     "the neighbours that a row is joined to.",
     "conflicts": "What becomes of links that contradict each other. resolve: the least probable "
     "are set aside, and told; refuse: links are taken as they are, and most methods stop.",
-    "space": "Where --method mean-shift moves rows: among the columns (input); in a Gaussian kernel's "
-    "space; or in the graph of neighbours (graph), which suits many columns and up to some "
-    "thousand rows. Default: input.",
+    "space": "Where --method mean-shift moves rows: among the columns (input), in a Gaussian "
+    "kernel's space (kernel), or in the graph of neighbours (graph); these suit many columns "
+    "and up to some thousand rows. Default: input.",
     "metric": "cosine goes by the directions of rows, not by their lengths, and suits embeddings "
     "and counts; not for the methods metric and groups. Default: euclidean.",
     "view": "A view for --method groups; one option for each. COLUMNS are names, ranges first:last "
