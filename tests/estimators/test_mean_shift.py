@@ -446,6 +446,7 @@ EFFECTS = [
     ({}, {"bandwidth": 3.0}),
     ({}, {"bandwidth": np.linspace(0.5, 2.5, 300)}),
     ({}, {"seeds": X[:2]}),
+    ({}, {"metric": "cosine"}),
     ({"bandwidth": 0.5}, {"bin_seeding": True}),
     ({"bin_seeding": True, "kernel": "flat"}, {"min_bin_freq": 4}),
     ({}, {"cluster_all": False}),
