@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linkshift import Links
 from linkshift.methods import METHODS
 
 FEW_MUST = [(0, 1, "must"), (20, 21, "must")]
@@ -40,65 +41,85 @@ def chosen(run, *args, words=""):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "method", "words"),
+    ("pairs", "words"),
     [
-        (FEW_MUST, "mean-shift", "2 links settle what it finds"),
-        (FEW_MUST[:1], "mean-shift", "1 link settles what it finds"),
-        (FEW_CANNOT, "mean-shift", "2 links settle what it finds, too few to bend it"),
-        (FEW_MUST + FEW_CANNOT, "mean-shift", "4 links settle what it finds, too few to bend it"),
-        (MANY_MUST, "mean-shift", "11 links settle what it finds"),
-        (MANY_CANNOT, "cms", "11 cannot-links hold clusters apart"),
-        (MANY_MUST + MANY_CANNOT, "cms", "11 cannot-links hold clusters apart"),
-        (MANY_MUST[:8] + FEW_CANNOT, "cms", "2 cannot-links hold clusters apart"),
-        (MANY_MUST[:7] + FEW_CANNOT, "mean-shift", "9 links settle"),
+        (FEW_MUST, "2 links help to choose among partitions"),
+        (FEW_MUST[:1], "1 link helps to choose among partitions"),
+        (FEW_CANNOT, "2 links help"),
+        (FEW_MUST + FEW_CANNOT, "4 links help"),
+        (MANY_MUST, "11 links help"),
+        (MANY_CANNOT, "11 links help"),
+        (MANY_MUST + MANY_CANNOT, "22 links help"),
     ],
 )
-def test_links(run, data, links, pairs, method, words):
+def test_links(run, data, links, pairs, words):
     answer = chosen(run, data, "--links", written(links, pairs), words=words)
-    assert answer["method"] == method
-    assert answer["links"]["n_must"] + answer["links"]["n_cannot"] == len(pairs)
+    assert answer["method"] == "consensus"
+    counts = answer["links"]
+    assert counts["n_must"] + counts["n_cannot"] == len(pairs)
+    assert counts["must_kept"] + counts["cannot_kept"] == len(pairs)
 
 
 def test_no_links(run, data):
-    answer = chosen(run, data, words="no links to go by")
-    assert answer["method"] == "mean-shift"
+    answer = chosen(run, data, words="no links to go by; partitions that agree")
+    assert answer["method"] == "consensus"
+    assert answer["done"].startswith("Consensus of ")
     assert answer["links"] is None
+    assert answer["sizes"] == [20, 20, 20]
 
 
-def test_many_columns(run, here, groups):
-    """From ten columns on, in a kernel's space; not where an option says how."""
+def test_many_columns(run, here, groups, links):
     rng = np.random.default_rng(0)
-    wide = np.hstack([groups, rng.normal(scale=0.01, size=(60, 8))])
-    np.save("nine.npy", wide[:, :9])
-    np.save("ten.npy", wide)
-    assert "kernel" not in chosen(run, "nine.npy")["why"]
-    answer = chosen(run, "ten.npy", words="no links to go by; in a kernel's space, as 10 columns")
-    assert answer["done"].startswith("Kernel mean shift")
-    for options in (("--columns", "0,1"), ("--bandwidth", 1)):
+    np.save("ten.npy", np.hstack([groups, rng.normal(scale=0.01, size=(60, 8))]))
+    for options in ((), ("--links", written(links, FEW_MUST + FEW_CANNOT))):
         answer = chosen(run, "ten.npy", *options)
-        assert answer["method"] == "mean-shift"
-        assert answer["done"].startswith("Mean shift")
-
-
-def test_many_columns_and_links(run, here, groups, links):
-    np.save("ten.npy", np.hstack([groups] * 5))
-    few = written(links, FEW_MUST)
-    answer = chosen(run, "ten.npy", "--links", few, words="2 links settle what it finds; in a")
+        assert answer["method"] == "consensus"
+        assert answer["sizes"] == [20, 20, 20]
+    answer = chosen(run, "ten.npy", "--bandwidth", 1)
+    assert answer["done"].startswith("Mean shift")
+    answer = chosen(run, "ten.npy", "--space", "kernel")
     assert answer["done"].startswith("Kernel mean shift")
-    assert answer["links"]["must_kept"] == 2
-    assert chosen(run, "ten.npy", "--links", written(links, MANY_CANNOT))["method"] == "cms"
+
+
+@pytest.mark.parametrize("pairs", [[], FEW_MUST + FEW_CANNOT])
+def test_numbers_of_clusters(run, refused, data, links, pairs):
+    """Exactly so many, or so many at most; where both are given, neither is ignored."""
+    options = ("--links", written(links, pairs))
+    for k in (3, 5):
+        answer = chosen(run, data, *options, "--clusters", k)
+        assert (answer["method"], answer["n_clusters"]) == ("consensus", k)
+    assert chosen(run, data, *options, "--max-clusters", 10)["n_clusters"] == 3
+    assert chosen(run, data, *options, "--max-clusters", 2)["n_clusters"] == 2
+    told = refused("cluster", data, "--clusters", 3, "--max-clusters", 3)
+    assert "Give --clusters or --max-clusters" in told
+    told = refused("cluster", data, "--method", "skms", "--max-clusters", 3)
+    assert "A largest number of clusters has no meaning with the method skms" in told
+
+
+def test_too_many_or_too_few_clusters(refused, data, links):
+    assert "at most 60" in refused("cluster", data, "--clusters", 61)
+    file = written(links, FEW_CANNOT)
+    told = refused("cluster", data, "--clusters", 1, "--links", file)
+    assert "One cluster is too few" in told
+
+
+def test_steps_are_for_methods_that_shift(run, refused, data):
+    told = refused("cluster", data, "--method", "consensus", "--max-iter", 5)
+    assert "A number of iterations has no meaning with the method consensus" in told
+    assert "Leave --max-iter out" in told
+    assert chosen(run, data, "--max-iter", 50)["method"] == "mean-shift"
 
 
 def test_an_empty_file_of_links_is_none(run, data, links):
     answer = chosen(run, data, "--links", links(), words="no links to go by")
-    assert answer["method"] == "mean-shift"
+    assert answer["method"] == "consensus"
 
 
 @pytest.mark.parametrize("pairs", [MANY_CANNOT, MANY_MUST + MANY_CANNOT])
 def test_contradictions(run, data, links, pairs):
     file = written(links, [*pairs, (10, 11, "must"), (11, 12, "must"), (10, 12, "cannot")])
     result = run("cluster", data, "--links", file, "--json")
-    assert method_line(result.stderr)[0] == "cms"
+    assert method_line(result.stderr)[0] == "consensus"
     assert "Warning: 1 link is set aside so that the rest has no contradiction" in result.stderr
     assert "--conflicts refuse takes links as they are" in result.stderr
     aside = json.loads(result.stdout)["links"]["set_aside"]
@@ -116,32 +137,29 @@ def known(frame, classes):
 def test_labels(run, here, frame):
     args = ("data.csv", "--labels-column", "class")
     known(frame, {"a": range(3), "b": range(20, 23), "c": range(40, 43)})
-    assert chosen(run, *args, words="known labels hold clusters apart")["method"] == "cms"
+    assert chosen(run, *args, words="known labels help")["method"] == "consensus"
     known(frame, {"a": (0, 1), "b": (20,)})
-    answer = chosen(run, *args, words="known labels settle what it finds, too few")
-    assert answer["method"] == "mean-shift"
+    assert chosen(run, *args, words="known labels help")["method"] == "consensus"
     known(frame, {"a": (0, 1)})  # one class: must-links only
-    assert chosen(run, *args, words="known labels settle")["method"] == "mean-shift"
+    assert chosen(run, *args, words="known labels help")["links"]["n_must"] == 1
 
 
-def test_labels_and_links(run, here, frame, links):
-    """Together they are many; against each other they contradict."""
+def test_labels_and_links(run, refused, here, frame, links):
+    """Together they are so many; against each other they contradict."""
     known(frame, {"a": (0, 1), "b": (20, 21)})  # 2 must, 4 cannot
     args = ("data.csv", "--labels-column", "class", "--links")
     few = written(links, [(40, 41, "must"), (42, 43, "must"), (44, 45, "must")])
-    assert chosen(run, *args, few)["method"] == "mean-shift"
-    more = written(links, [(i, i + 1, "must") for i in (40, 42, 44, 46)])
-    assert chosen(run, *args, more)["method"] == "cms"
+    assert chosen(run, *args, few, words="9 links help")["method"] == "consensus"
     against = written(links, [(0, 20, "must")])
-    answer = chosen(run, *args, against, words="6 links settle")
-    assert answer["method"] == "mean-shift"
+    answer = chosen(run, *args, against, words="6 links help")
+    assert answer["method"] == "consensus"
     assert answer["links"]["set_aside"] == {"must": [[0, 20]], "cannot": []}
 
 
 def test_labels_that_say_nothing(run, here, frame):
     known(frame, {})
     args = ("data.csv", "--labels-column", "class")
-    assert chosen(run, *args, words="no links to go by")["method"] == "mean-shift"
+    assert chosen(run, *args, words="no links to go by")["method"] == "consensus"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +191,7 @@ def test_bandwidth_by_links(run, refused, data, links):
     assert "there are none" in refused("cluster", data, "--bandwidth", "links")
 
 
-@pytest.mark.parametrize("method", ["mean-shift", "cms", "kernel", "skms", "metric"])
+@pytest.mark.parametrize("method", ["consensus", "mean-shift", "cms", "kernel", "skms", "metric"])
 def test_a_method_by_name_is_not_explained(run, data, links, method):
     pairs = MANY_MUST if method == "kernel" else MANY_MUST + MANY_CANNOT
     args = ("cluster", data, "--links", written(links, pairs), "--method", method, "--json")
@@ -233,17 +251,13 @@ def test_options_that_views_have_no_use_for(refused, views, option, value):
 
 def test_one_matrix_is_no_view(run, here, groups):
     np.savez("one.npz", X=groups)
-    assert chosen(run, "one.npz")["method"] == "mean-shift"
+    assert chosen(run, "one.npz")["method"] == "consensus"
 
 
-def test_clusters_are_for_views(refused, data):
-    told = refused("cluster", data, "--clusters", 3)
-    assert "--view" in told
-
-
-def test_one_view_is_a_table(refused, data):
+@pytest.mark.parametrize("options", [(), ("--clusters", 3), ("--bandwidth", 1)])
+def test_one_view_is_a_table(refused, data, options):
     """Nothing to choose among: what to do is said, not guessed."""
-    told = refused("cluster", data, "--view", "all=*", "--clusters", 3)
+    told = refused("cluster", data, "--view", "all=*", *options)
     assert "use --method groups" in told
 
 
@@ -263,16 +277,20 @@ PAIRS = st.lists(
 )
 @given(PAIRS)
 def test_auto_always_clusters(run, data, links, pairs):
-    """Any links: a method that takes them, a line, all rows labelled, and sound counts."""
-    result = run("cluster", data, "--links", written(links, pairs), "--json")
+    """Any links: refused, or a line, all rows labelled, all links kept, and sound counts."""
+    torn = Links(
+        *([(a, b) for a, b, kind in pairs if kind == which] for which in ("must", "cannot"))
+    ).conflicts()
+    file = written(links, pairs)
+    if torn:
+        assert "contradict" in run("cluster", data, "--links", file, code=2).stderr
+        return
+    result = run("cluster", data, "--links", file, "--json")
     answer = json.loads(result.stdout)
     method, why = method_line(result.stderr)
     assert method in METHODS
     assert (answer["method"], answer["why"]) == (method, why)
     assert sum(answer["sizes"]) == 60 == len(answer["labels"])
-    if answer["links"]["n_conflicts"]:
-        assert method == "mean-shift"
-        return
     labels = answer["labels"]
     for a, b, kind in pairs:  # certain, and without contradiction
-        assert kind == "cannot" or labels[a] == labels[b]
+        assert (labels[a] == labels[b]) == (kind == "must")

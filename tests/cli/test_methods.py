@@ -35,6 +35,7 @@ VALUES = {
     "metric": "cosine",
     "max_iter": 5,
     "n_clusters": 2,
+    "max_clusters": 4,
     "views": ("all=*",),
 }
 OPTIONS = {"n_clusters": "--clusters", "views": "--view"}
@@ -42,7 +43,7 @@ OPTIONS = {"n_clusters": "--clusters", "views": "--view"}
 
 def test_all_parameters_are_tried():
     used = {name for method in METHODS.values() for name in method.uses}
-    assert set(VALUES) == used | {"max_iter"}
+    assert set(VALUES) == used
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
@@ -50,7 +51,7 @@ def test_all_parameters_are_tried():
 def test_a_parameter_without_effect_is_refusal_of(method, name):
     """And the remedies lead to a method that takes it."""
     given = {name: VALUES[name]} | ({"n_clusters": 2} if method.takes_views else {})
-    if name in method.uses or name == "max_iter":
+    if name in method.uses:
         check_params(method.name, given)
         return
     with pytest.raises(Refusal, match=f"no meaning with the method {method.name}") as caught:
@@ -154,7 +155,13 @@ def test_metric_asks_for_links(links, which):
     assert "partial_labels" in refusal.remedies["python"]
 
 
-@pytest.mark.parametrize("name", ["cms", "skms", "metric"])
+@pytest.mark.parametrize("method", ["auto", "consensus", "mean-shift", "cms"])
+def test_one_thing_says_how_many_clusters_there_are(method):
+    refusal = refusal_of(method, n_clusters=2, max_clusters=3)
+    assert refusal.remedies["command"] == "Give --clusters or --max-clusters."
+
+
+@pytest.mark.parametrize("name", ["auto", "consensus", "cms", "skms", "metric"])
 def test_contradictions_are_refused_and_the_chain_is_named(refused, data, links, name):
     file = links("0,1,must", "1,2,must", "0,2,cannot")
     told = refused("cluster", data, "--links", file, "--method", name, "--conflicts", "refuse")

@@ -110,6 +110,11 @@ def cluster(
     if method == AUTO:  # else the data decide
         takes_views = True if view else None
     problem = read_problem(source, console, views=tuple(view or ()), takes_views=takes_views)
+    if method == AUTO and problem.views is not None and len(problem.views) == 1:
+        raise InputError(
+            "One view leaves nothing to choose among. Leave --view out (--columns takes some of "
+            "the columns), or use --method groups."
+        )
     # The library takes as many neighbours as there are.
     if n_neighbors is not None and n_neighbors >= (n_rows := len(problem.X)):
         raise InputError(
