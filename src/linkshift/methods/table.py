@@ -97,7 +97,7 @@ def _is_by_links(bandwidth: Any) -> bool:
 
 
 def _inner(model: Any) -> tuple[Any, str]:
-    """Give the clusterer that was refined, or the model itself; and the space that rows moved in."""
+    """Give the clusterer that was refined, or the model itself; and where rows moved."""
     inner = getattr(model, "estimator_", model)
     moved = "graph" if hasattr(inner, "embedding_") else "input"
     return inner, "kernel" if hasattr(inner, "rank_") else moved
@@ -109,8 +109,8 @@ def _describe_mean_shift(model: Any) -> str:
         words = _describe_kernel("", inner)
     elif space == "graph":
         words = (
-            f"Mean shift in {inner.coordinates} coordinates of the graph of neighbours{_by(inner)}, "
-            f"{counted(inner.n_edges, 'edge')} a row, {counted(inner.n_neighbors, 'neighbour')}."
+            f"Mean shift in {inner.coordinates} coordinates of the graph of neighbours"
+            f"{_by(inner)}, {counted(inner.n_edges, 'edge')} a row, {counted(inner.n_neighbors, 'neighbour')}."
         )
     else:
         kernel = getattr(inner.kernel, "name", inner.kernel)

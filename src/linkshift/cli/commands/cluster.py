@@ -32,9 +32,9 @@ _HELP = {
     "kernel": f"{', '.join(opt.KERNELS)}. Default: flat.",
     "neighbours": "A bandwidth for each row: the distance to its K-th neighbour; with consensus, "
     "the neighbours that a row is joined to.",
-    "space": "Where --method mean-shift moves rows: among the columns (input); in a Gaussian kernel's "
-    "space; or in the graph of neighbours (graph), which suits many columns and up to some "
-    "thousand rows. Default: input.",
+    "space": "Where --method mean-shift moves rows: among the columns (input), in a Gaussian "
+    "kernel's space, or in coordinates of the graph of neighbours, which suits many columns; both "
+    "for up to some thousand rows. Default: input.",
     "metric": "cosine goes by the directions of rows, not by their lengths, and suits embeddings "
     "and counts; not for the methods metric and groups. Default: euclidean.",
     "view": "A view for --method groups; one option for each. COLUMNS are names, ranges first:last "
