@@ -143,12 +143,12 @@ _MEAN_SHIFT = {
     "_state.density": "Density",
     "_state.cells.side": "float >0 ?",
     "_state.cell_labels": "i cells 0..k ?",
-    "_state.told": "i k -1..n ?",
     "bandwidth_": "float >0 | f n >0",
     "n_iter_": "int 0..",
     "paths_": "list ?",
-    "labels_": "i n -1..n",
+    "labels_": "i n -1..k",
 }
+_TOLD = _MEAN_SHIFT | {"_state.told": "i k -1..n", "labels_": "i n -1..n"}
 
 
 def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
@@ -162,10 +162,10 @@ def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
         raise Refused("its density is not that of its rows")
     for path in values["paths_"] or ():
         check("paths_", path, "x * d", sizes)
-    told, labels, centers = values["_state.told"], values["labels_"], modes.centers
-    if (labels.max() >= sizes["k"]) if told is None else not _is_told(told, labels):
-        raise Refused("its rows are in clusters that are not there")
+    told, labels, centers = values.get("_state.told"), values["labels_"], modes.centers
     if told is not None:
+        if not _is_told(told, labels):
+            raise Refused("its rows are in clusters that are not there")
         centers = centers_of(modes, told, X, labels)
     state = mean_shift._State(density, modes, bandwidth, cells, values["_state.cell_labels"], told)
     return state, {"cluster_centers_": centers, "n_clusters_": len(centers)}
@@ -493,8 +493,14 @@ _PARTS = {
 }
 ESTIMATORS = {name: part.cls for name, part in _PARTS.items()}
 _LOCAL = _Part(SCML, _SCML_LOCAL, _scml_local)
+_COUNTED = _Part(mean_shift.MeanShift, _TOLD, _mean_shift)
 
 
 def _part(model: Any) -> _Part:
-    local = isinstance(model, SCML) and model.kind == "local"
-    return _LOCAL if local else next(part for part in _PARTS.values() if part.cls is type(model))
+    """Give the part of a model; some have more fields with some parameters."""
+    if isinstance(model, SCML) and model.kind == "local":
+        return _LOCAL
+    counted = isinstance(model, mean_shift.MeanShift)
+    if counted and (model.n_clusters, model.max_clusters) != (None, None):
+        return _COUNTED
+    return next(part for part in _PARTS.values() if part.cls is type(model))
