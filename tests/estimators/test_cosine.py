@@ -145,6 +145,7 @@ def test_model_files_keep_it(name, tmp_path):
     assert not differ(seen(name, again, new), seen(name, model, new))
 
 
+@pytest.mark.filterwarnings("ignore:.*links do not hold")
 @pytest.mark.parametrize("method", ["auto", "mean-shift", "cms", "kernel", "skms"])
 @pytest.mark.parametrize("links", [None, LINKS])
 def test_one_call_takes_it(method, links):

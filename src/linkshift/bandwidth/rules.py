@@ -177,9 +177,9 @@ def neighbour_bandwidth(
     The rule of Tuzel et al. (2009) and of Cheema's thesis (2016, eq. 4.3). The point itself is
     not counted. Where k neighbours coincide with the point, the distance is zero; such points
     get the smallest positive bandwidth of the others, but at most half the distance to the
-    nearest point elsewhere (1.0 when all points coincide). A hair is added (1e-9 of it, 1e-6 in
-    float32): the k-th neighbour stands on the very edge of a truncated kernel, and rounding must
-    not decide whether it counts.
+    nearest other place of such points (1.0 when all points coincide). A hair is added (1e-9 of it,
+    1e-6 in float32): the k-th neighbour stands on the very edge of a truncated kernel, and rounding
+    must not decide whether it counts.
 
     Parameters
     ----------
@@ -215,7 +215,8 @@ def neighbour_bandwidth(
     least = h[(h > 0) & counted_rows].min(initial=np.inf)
     twins = h == 0
     if twins.any():
-        h[twins] = np.minimum(least, _elsewhere(data[twins], data[counted_rows], 0.0) / 2.0)
+        shared = data[twins & counted_rows]
+        h[twins] = np.minimum(least, _elsewhere(data[twins], shared, 0.0) / 2.0)
     h[np.isinf(h)] = 1.0
     return h
 
@@ -410,7 +411,7 @@ def spread_bandwidth(points: Array, k: int) -> Array:
 def lift_coincident(bandwidth: Array, extent: float, points: Array | None = None) -> Array:
     """Where k neighbours coincide but for rounding, take the least bandwidth of the others.
 
-    With ``points``, at most half the distance to the nearest point elsewhere.
+    With ``points``, at most half the distance to the nearest other place where this is so.
     """
     grain = _COINCIDENT * extent
     coincident = bandwidth <= grain
@@ -418,9 +419,8 @@ def lift_coincident(bandwidth: Array, extent: float, points: Array | None = None
         return bandwidth
     least = np.full(bandwidth.shape, bandwidth[~coincident].min(initial=np.inf))
     if points is not None:
-        least[coincident] = np.minimum(
-            least[coincident], _elsewhere(points[coincident], points, grain) / 2.0
-        )
+        shared = points[coincident]
+        least[coincident] = np.minimum(least[coincident], _elsewhere(shared, shared, grain) / 2.0)
     return np.where(coincident, np.where(np.isfinite(least), least, 1.0), bandwidth)
 
 
@@ -429,9 +429,9 @@ def _elsewhere(rows: Array, points: Array, grain: float) -> Array:
     places, place = np.unique(rows, axis=0, return_inverse=True)
     others = np.unique(points, axis=0)
     near = np.empty(places.shape[0])
-    step = max(1, _CHUNK_PAIRS // others.shape[0])
+    step = max(1, _CHUNK_PAIRS // max(others.shape[0], 1))
     for first in range(0, places.shape[0], step):
         distance = cdist(places[first : first + step], others)
         distance[distance <= grain] = np.inf
-        near[first : first + step] = distance.min(axis=1)
+        near[first : first + step] = distance.min(axis=1, initial=np.inf)
     return near[place.ravel()]

@@ -185,7 +185,8 @@ class KernelMeanShift(Explains, LinkedClusterer):
     Notes
     -----
     Rows whose k nearest neighbours coincide with them (to 1e-6 of the data's radius) take the
-    smallest bandwidth of the others, or 1 when all rows coincide.
+    smallest bandwidth of the others, but at most half the distance to the next such place; or 1
+    when all rows coincide.
 
     Exact unless landmarks or ``max_points`` come in. All is computed in float64. Memory is
     O(n^2) when exact, else O(n m) for m landmarks.
