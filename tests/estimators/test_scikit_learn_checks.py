@@ -104,7 +104,6 @@ RARER = [
         use_links="learn", n_landmarks=15, max_points=30, n_neighbors=5, random_state=0
     ),
     ConsensusClustering(max_rows=20, n_neighbors=5, enforce=False),
-    ConsensusClustering(max_clusters=4, metric="cosine"),
     Taught(random_state=0),
     Taught("local", n_neighbors=12, random_state=0),
     Taught("local", kernel="gaussian", n_neighbors=12, random_state=0),
