@@ -106,7 +106,6 @@ RARER = [
         use_links="learn", n_landmarks=15, max_points=30, n_neighbors=5, random_state=0
     ),
     ConsensusClustering(max_rows=20, n_neighbors=5, enforce=False),
-    ConsensusClustering(max_clusters=4, metric="cosine"),
     GraphMeanShift(coordinates="smooth", n_neighbors=12),
     Taught(random_state=0),
     Taught("local", n_neighbors=12, random_state=0),
