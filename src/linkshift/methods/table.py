@@ -110,7 +110,8 @@ def _describe_mean_shift(model: Any) -> str:
     elif space == "graph":
         words = (
             f"Mean shift in {inner.coordinates} coordinates of the graph of neighbours"
-            f"{_by(inner)}, {counted(inner.n_edges, 'edge')} a row, {counted(inner.n_neighbors, 'neighbour')}."
+            f"{_by(inner)}, {counted(inner.n_edges, 'edge')} a row, "
+            f"{counted(inner.n_neighbors, 'neighbour')}."
         )
     else:
         kernel = getattr(inner.kernel, "name", inner.kernel)
