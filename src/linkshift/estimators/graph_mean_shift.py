@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.messages import Refusal
@@ -28,7 +27,7 @@ _APART = 0.1  # bandwidth of corners of a simplex: each keeps to itself
 # No bandwidth is below this share of the spread: a cluster that walks cannot leave is one place
 # after a while, and what is left of differences within it means nothing.
 _SAME_PLACE = 1e-2
-_ROUNDING = 1e-6  # of eigenvectors, whose values are about one; and of means of the same rows
+_ROUNDING = 1e-6  # of eigenvectors, whose values are about one; and of means, of the rows' range
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,8 @@ class GraphMeanShift(Explains, LinkedClusterer):
     labels_, n_clusters_ : ndarray of shape (n_samples,), int
         Cluster of each row, and how many there are.
     embedding_ : ndarray of shape (n_samples, n_axes)
-        Coordinates in which rows moved; `transform` gives those of other rows. Modes are there,
-        too, and not among the columns: there is no ``cluster_centers_``.
+        Coordinates in which rows moved. Modes are there, too, and not among the columns: there is
+        no ``cluster_centers_``.
     bandwidth_ : float or ndarray of shape (n_samples,)
         Bandwidth used, in these coordinates.
     n_iter_ : int
@@ -242,30 +241,16 @@ class GraphMeanShift(Explains, LinkedClusterer):
         if len(points) < FEW:
             return _APART
         h = neighbour_bandwidth(points, neighbours_at_hand(self.n_neighbors, len(points)))
-        away = np.linalg.norm(points - points.mean(axis=0), axis=1)
         if space.values is None:
-            least = _ROUNDING * float(away.max())
+            least = _ROUNDING * float(np.ptp(space.rows, axis=0).max())
         else:
-            least = max(_SAME_PLACE * float(np.sqrt(np.mean(away**2))), _ROUNDING)
+            spread = float(np.sqrt(points.var(axis=0).sum()))
+            least = max(_SAME_PLACE * spread, _ROUNDING)
         return np.maximum(h, least)
 
-    def transform(self, X: ArrayLike) -> Array:
-        """Coordinates of rows; a row equal to one that was in ``fit`` has that one's.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            New data.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_axes)
-        """
-        check_is_fitted(self, "labels_")
-        return self._state.space.transform(self._read(X, reset=False))
-
     def _predict(self, data: Array) -> Array:
-        return self._state.shift.predict(self._state.space.transform(data))
+        state: _State = self._state
+        return state.shift.predict(state.space.transform(data))
 
     def _evidence(self, row: int) -> Evidence:
         """Tell what explains a row: its path in the coordinates."""

@@ -109,8 +109,9 @@ def _describe_mean_shift(model: Any) -> str:
         words = _describe_kernel("", inner)
     elif space == "graph":
         words = (
-            f"Mean shift in {inner.coordinates} coordinates of the neighbour graph{_by(inner)}, "
-            f"{counted(inner.n_edges, 'edge')} a row, {counted(inner.n_neighbors, 'neighbour')}."
+            f"Mean shift in {inner.coordinates} coordinates of the graph of neighbours"
+            f"{_by(inner)}, {counted(inner.n_edges, 'edge')} a row, "
+            f"{counted(inner.n_neighbors, 'neighbour')}."
         )
     else:
         kernel = getattr(inner.kernel, "name", inner.kernel)
