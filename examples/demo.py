@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from linkshift import ConstrainedMeanShift, Links, MeanShift, plot
+from linkshift import ConsensusClustering, ConstrainedMeanShift, Links, MeanShift, plot
 from linkshift.datasets import make_shapes
 from linkshift.metrics import link_satisfaction, n_clusters
 
@@ -34,13 +34,16 @@ def main() -> None:
     print("Compiling (only the first time on a machine) ...", end=" ", flush=True)
     begin = time.perf_counter()
     MeanShift().fit(X[:50])
+    ConsensusClustering().fit(X[::20], links=links.take(range(0, len(X), 20)))
     ConstrainedMeanShift().fit(X[::40], links=links.take(range(0, len(X), 40)) + _one_link(y[::40]))
     print(f"{time.perf_counter() - begin:.1f} s\n")
 
     methods = {
         "k-means, told k = 5": lambda: KMeans(5, random_state=options.seed).fit_predict(X),
         "mean shift": lambda: MeanShift().fit_predict(X),
+        "consensus": lambda: ConsensusClustering().fit_predict(X),
         "constrained mean shift": lambda: ConstrainedMeanShift().fit_predict(X, links=links),
+        "consensus, with links": lambda: ConsensusClustering().fit_predict(X, links=links),
     }
     print(f"{'method':<24}{'links':>6}{'clusters':>10}{'links kept':>12}{'ARI':>8}{'seconds':>9}")
     found = {}
@@ -49,7 +52,7 @@ def main() -> None:
         labels = found[name] = run()
         seconds = time.perf_counter() - begin
         kept = link_satisfaction(labels, links).share
-        used = len(links) if name.startswith("constrained") else 0
+        used = len(links) if "constrained" in name or "links" in name else 0
         score = adjusted_rand_score(y, labels)
         print(
             f"{name:<24}{used:>6}{n_clusters(labels):>10}{kept:>11.0%} {score:>8.3f}{seconds:>9.2f}"

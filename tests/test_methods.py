@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 from tests.helpers import linked_moons
 
 import linkshift
@@ -20,14 +22,14 @@ from linkshift import (
     MetricMeanShift,
     RefinedClustering,
 )
-from linkshift._core.messages import Refusal
+from linkshift._core.messages import Advice, Refusal
 from linkshift.methods import METHODS, choose
 
 MUST = Links(must=[(0, 1)])
 CANNOT = Links(cannot=[(0, i) for i in range(20, 30)])
 BOTH = Links(must=[(0, 1)], cannot=[(0, i) for i in range(20, 29)])
 FEW = Links(must=[(0, 1)], cannot=[(0, 20)])
-TORN = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
+TORN = Links(must=[(0, 20)], cannot=[(0, i) for i in range(20, 30)])
 OF_A_SHIFT = ("bandwidth", "kernel", "n_neighbors", "space", "max_iter")
 
 
@@ -152,12 +154,51 @@ def test_links_settle_mean_shift(moons):
     np.testing.assert_array_equal(found.labels, RefinedClustering().fit(X, links=links).labels_)
 
 
-def test_contradictions_are_refused_or_weighed(moons):
-    X, *_ = moons
-    with pytest.raises(ConflictError, match="0 - 1 - 2"):
-        linkshift.cluster(X, TORN)
-    found = linkshift.cluster(X, TORN, method="mean-shift")
-    assert found.link_report.must_kept + found.link_report.cannot_kept < 3
+def test_a_pair_answered_both_ways_changes_little(moons):
+    X, y, links = moons[:3]
+    before = linkshift.cluster(X, links)
+    torn = links.add(cannot=links.must[:1])
+    with pytest.warns(Advice, match="1 link is set aside so that the rest has no contradiction"):
+        after = linkshift.cluster(X, torn)
+    assert after.method == before.method == "consensus"
+    assert len(after.set_aside) == 1
+    assert not len(before.set_aside)
+    assert after.links + after.set_aside == torn
+    score = adjusted_rand_score
+    assert score(y, after.labels) >= score(y, before.labels) - 0.02
+
+
+def test_contradictions_are_refused_when_asked(moons):
+    X, _, links = moons[:3]
+    with pytest.raises(ConflictError):
+        linkshift.cluster(X, links.add(cannot=links.must[:1]), conflicts="refuse")
+    with pytest.raises(Refusal, match="conflicts must be"):
+        linkshift.cluster(X, links, conflicts="ignore")
+
+
+def test_labels_are_believed_against_links(moons):
+    X, y = moons[:2]
+    known = np.where(np.arange(len(y)) < 12, y, -1)
+    a, b = np.flatnonzero(known == 0)[:2]
+    against = Links(must=[(0, 30)], cannot=[(a, b)])
+    with pytest.warns(Advice, match="set aside"):
+        found = linkshift.cluster(X, against, partial_labels=known)
+    assert found.set_aside.cannot.tolist() == [[a, b]]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::linkshift._core.messages.Advice")
+@pytest.mark.parametrize("rate", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("seed", [1, 3])
+def test_wrong_answers_cost_little(seed, rate):
+    X, y = make_blobs(400, centers=6, cluster_std={1: 0.6, 3: 0.8}[seed], random_state=seed)
+    links = Links.sample(y, 400, random_state=1, error_rate=rate)
+    right = links.where(
+        y[links.must[:, 0]] == y[links.must[:, 1]], y[links.cannot[:, 0]] != y[links.cannot[:, 1]]
+    )
+    found, best = linkshift.cluster(X, links), linkshift.cluster(X, right)
+    score = adjusted_rand_score
+    assert score(y, found.labels) > score(y, best.labels) - 0.05
 
 
 def test_views(moons):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
 from benchmarks.auto import rivals
 from benchmarks.auto.draws import neighbours
@@ -129,7 +130,7 @@ def score(labels: Callable[[], Array], y: Array, links: Links) -> Score:
     one cluster.
     """
     refused = False
-    with warnings.catch_warnings():
+    with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what the defaults lead to: that is the question
         try:
             found = labels()

@@ -48,7 +48,6 @@ SEEN = (
 UNSEEN = (
     "uci_letter",
     "uci_satimage",
-    "uci_optdigits",
     "uci_yeast",
     "uci_vowel",
     "face_umist_32",
@@ -71,7 +70,6 @@ UNSEEN = (
     "rings",
     "a3",
     "unequal",
-    "pccc_breast_cancer",
     "pccc_monk_2",
     "pccc_saheart",
     "pccc_tae",
@@ -80,7 +78,7 @@ UNSEEN = (
 HALVES = {"seen": SEEN, "unseen": UNSEEN}
 QUICK = {
     "seen": ("uci_iris", "uci_wdbc", "uci_digits8x8", "face_orl_32", "chainlink", "embed"),
-    "unseen": ("uci_optdigits", "uci_vowel", "face_umist_32", "sipu_spiral", "zigzag", "unequal"),
+    "unseen": ("uci_satimage", "uci_vowel", "face_umist_32", "sipu_spiral", "zigzag", "unequal"),
 }
 TINY = {"seen": ("moons",), "unseen": ("rings",)}
 PCCC = tuple(

@@ -75,7 +75,9 @@ def summary(
 ) -> Iterator[Row]:
     """All tables of a half; ``widths`` has the columns of each set."""
     for case in cases:
-        yield row("ARI", half, case, sets=len(widths), **mean_cells(scores, case, methods))
+        means = mean_cells(scores, case, methods)
+        refused = refused_cells(scores, case, methods)
+        yield row("ARI", half, case, sets=len(widths), **means, **refused)
     for case in cases:
         yield from _margins(half, scores, case, methods)
     nothing = Case("none", 0)
@@ -88,7 +90,7 @@ def summary(
         cells = {}
         for method in methods:
             if ratios := by_set(scores, case, method, lambda one: one.log_ratio):
-                cells[method] = float(np.median(list(ratios.values())))
+                cells[method] = round(float(np.median(list(ratios.values()))), 6)
         yield row("median log2(found / true)", half, case, sets=len(widths), **cells)
     yield from _named(half, scores, methods)
     if OURS in methods:

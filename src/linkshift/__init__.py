@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.estimators.constrained_mean_shift import (
         ConstrainedMeanShift as ConstrainedMeanShift,
     )
+    from linkshift.estimators.graph_mean_shift import GraphMeanShift as GraphMeanShift
     from linkshift.estimators.group_feature_clustering import (
         GroupFeatureClustering as GroupFeatureClustering,
     )
@@ -48,6 +49,7 @@ _PUBLIC = {
     "Conflicts": "links:Conflicts",
     "ConsensusClustering": "estimators.consensus_clustering:ConsensusClustering",
     "ConstrainedMeanShift": "estimators.constrained_mean_shift:ConstrainedMeanShift",
+    "GraphMeanShift": "estimators.graph_mean_shift:GraphMeanShift",
     "GroupFeatureClustering": "estimators.group_feature_clustering:GroupFeatureClustering",
     "KernelMeanShift": "estimators.kernel_mean_shift:KernelMeanShift",
     "Links": "links:Links",

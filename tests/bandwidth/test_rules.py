@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
+from tests.reference import bandwidth as twin
 from tests.reference.mean_shift import squared_distances
 
 from linkshift.bandwidth import (
@@ -53,8 +54,11 @@ def test_neighbour_bandwidth_by_brute_force(seed, n, d, lattice, data):
     X = draw(seed, n, d, lattice)
     k = data.draw(st.integers(1, n - 1))
     expected = kth_distance(X, k)
-    positive = expected[expected > 0]
-    expected[expected == 0] = positive.min() if positive.size else 1.0
+    least = expected[expected > 0].min(initial=np.inf)
+    for i in np.flatnonzero(expected == 0):
+        apart = np.sqrt(squared_distances(X[i : i + 1], X)[0])
+        expected[i] = min(least, apart[apart > 0].min(initial=np.inf) / 2)
+    expected[np.isinf(expected)] = 1.0
     np.testing.assert_allclose(neighbour_bandwidth(X, k), expected, rtol=1e-7)
 
 
@@ -72,9 +76,13 @@ def test_neighbour_bandwidth_takes_weights_as_counts(seed, n, d, lattice, data):
     assert (by_weight > 0).all()
 
 
-def test_points_with_k_twins_get_the_least_positive_bandwidth():
+def test_points_with_k_twins_get_the_least_bandwidth_or_half_the_way_elsewhere():
     X = np.array([[0.0], [0.0], [3.0], [5.0]])
+    np.testing.assert_allclose(neighbour_bandwidth(X, 1), [1.5, 1.5, 2, 2], rtol=1e-8)
+    X = np.array([[0.0], [0.0], [9.0], [11.0]])
     np.testing.assert_allclose(neighbour_bandwidth(X, 1), [2, 2, 2, 2], rtol=1e-8)
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    np.testing.assert_allclose(neighbour_bandwidth(X, 1), [0.5, 0.5, 0.5, 0.5], rtol=1e-8)
     np.testing.assert_array_equal(neighbour_bandwidth(np.zeros((4, 2)), 2), np.ones(4))
 
 
@@ -116,26 +124,23 @@ def carried(profile, d, k):
     return max(1.0, 1 / profile.reach)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(2, 120),
     st.integers(1, 6),
-    st.booleans(),
+    st.sampled_from(["plain", "lattice", "clumps", "spots"]),
     st.sampled_from(PROFILES),
 )
-def test_default_bandwidth_by_brute_force(seed, n, d, lattice, profile):
-    X = draw(seed, n, d, lattice)
-    k = int(min(max(1, neighbours_of_default(n, d)), n - 1))
-    distance = kth_distance(X, k)
-    r = np.median(distance)
-    if r == 0:
-        r = distance[distance > 0].min() if (distance > 0).any() else pdist(X).max()
-    expected = r * carried(profile, d, k) if r > 0 else 1.0
-    found = default_bandwidth(X, profile)
-    assert found > 0
-    if np.median(distance) > 0 or (distance > 0).any() or r == 0:
-        assert found == pytest.approx(expected, rel=1e-7)
+def test_default_bandwidth_by_brute_force(seed, n, d, kind, profile):
+    X = draw(seed, n, d, kind == "lattice")
+    if kind == "clumps":
+        X[:] += 100.0 * np.round(X[:1] * (np.arange(n) % 7)[:, None])
+    if kind == "spots":
+        X = np.round(X[np.arange(n) % 3])
+    k, r = twin.default_radius(X.tolist())
+    expected = r * carried(profile, twin.varying(X.tolist()), k) if r > 0 else 1.0
+    assert default_bandwidth(X, profile) == pytest.approx(expected, rel=1e-7)
 
 
 @settings(max_examples=25, deadline=None)
@@ -167,8 +172,66 @@ def test_points_that_coincide_get_one(n):
 def test_mostly_twins_still_get_a_positive_bandwidth():
     X = np.zeros((100, 2))
     X[0] = [3.0, 4.0]
+    assert default_bandwidth(X, PROFILES[0]) == pytest.approx(2.5)
+
+
+def test_places_that_many_rows_share_are_apart():
+    X = np.repeat([[0.0], [1.0]], 100, axis=0)
+    assert default_bandwidth(X, PROFILES[0]) == 0.5
+    nearly = X + 1e-17 * np.arange(200)[:, None]
+    assert default_bandwidth(nearly, PROFILES[0]) == pytest.approx(0.5)
+    # To the nearest of them, in the median: a stray pair close together does not rule.
+    X = np.repeat([[0.0], [1e-3], [1.0], [3.0], [5.0]], [50, 50, 90, 90, 90], axis=0)
+    assert default_bandwidth(X, PROFILES[0]) == pytest.approx(0.5, rel=1e-2)
+
+
+def test_few_rows_beside_many_twins_have_their_own_scale():
+    others = draw(0, 30, 2, False)
+    X = np.concatenate([np.zeros((150, 2)), 10.0 + others])
     found = default_bandwidth(X, PROFILES[0])
-    assert found == pytest.approx(5.0)
+    assert found == pytest.approx(default_bandwidth(others, PROFILES[0]), rel=0.2)
+
+
+def test_rows_that_differ_by_rounding_are_twins():
+    rng = np.random.default_rng(0)
+    spots = np.repeat(rng.normal(size=(4, 5)), 60, axis=0)
+    noisy = spots * (1.0 + 1e-16 * rng.integers(-1, 2, size=spots.shape))
+    assert len(np.unique(noisy, axis=0)) > 8
+    expected = default_bandwidth(spots, PROFILES[0])
+    assert default_bandwidth(noisy, PROFILES[0]) == pytest.approx(expected, rel=1e-9)
+    assert expected > 0.1
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-33])
+def test_constant_columns_do_not_count(noise):
+    X = draw(0, 100, 2, False)
+    more = np.full((100, 3), 7.0) + noise * draw(1, 100, 3, False)
+    more[:, 0] = noise * np.arange(100)
+    for profile in PROFILES:
+        found = default_bandwidth(np.hstack([more[:, :1], X]), profile)
+        assert found == pytest.approx(default_bandwidth(X, profile), rel=1e-12)
+
+
+def test_clusters_smaller_than_k_are_told_apart():
+    grid = 10.0 * np.stack(np.meshgrid(np.arange(10), np.arange(5)), axis=-1).reshape(-1, 2)
+    X = np.repeat(grid, 40, axis=0) + draw(0, 2000, 2, False)
+    assert neighbours_of_default(2000, 2) > 40
+    assert 1.0 < default_bandwidth(X, PROFILES[0]) < 4.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_cluster_has_no_gap(seed):
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0.0, 2.0 * np.pi, size=400)
+    curve = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    for X in (
+        rng.normal(size=(400, 1)),
+        rng.uniform(size=(400, 2)),
+        rng.normal(size=(400, 5)),
+        curve,
+    ):
+        k = int(neighbours_of_default(400, X.shape[1]))
+        assert default_bandwidth(X, PROFILES[0]) == pytest.approx(np.median(kth_distance(X, k)))
 
 
 def test_weights_that_are_no_counts_are_refused_with_a_remedy():

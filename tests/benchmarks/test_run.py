@@ -106,6 +106,15 @@ def test_a_failing_suite_is_recorded(monkeypatch, tmp_path, capsys):
     assert "ended early" in capsys.readouterr().out
 
 
+def test_rows_that_name_a_table_are_gathered_under_it():
+    rows = [{"table": "a", "n": 1}, {"table": "b", "m": 2}, {"table": "a", "n": 3}]
+    assert report.tables_text(rows).splitlines() == [
+        *("### a", "", "n", "-", "1", "3", ""),
+        *("### b", "", "m", "-", "2"),
+    ]
+    assert report.tables_text([{"n": 1}]) == report.table_text([{"n": 1}])
+
+
 def test_table_text_is_aligned():
     text = report.table_text([{"name": "a", "n": 10_000}, {"name": "bcd", "ratio": 0.12345}])
     assert text.splitlines() == [

@@ -116,14 +116,15 @@ def test_an_empty_file_of_links_is_none(run, data, links):
 
 
 @pytest.mark.parametrize("pairs", [MANY_CANNOT, MANY_MUST + MANY_CANNOT])
-def test_contradictions(run, refused, data, links, pairs):
+def test_contradictions(run, data, links, pairs):
     file = written(links, [*pairs, (10, 11, "must"), (11, 12, "must"), (10, 12, "cannot")])
-    told = refused("cluster", data, "--links", file)
-    assert "the links contradict each other in 1 place, first: " in told
-    assert "10 - 11 - 12" in told
-    result = run("cluster", data, "--links", file, "--json", "--method", "mean-shift")
-    assert "Warning: the links contradict each other in 1 place" in result.stderr
-    assert json.loads(result.stdout)["links"]["n_conflicts"] == 1
+    result = run("cluster", data, "--links", file, "--json")
+    assert method_line(result.stderr)[0] == "consensus"
+    assert "Warning: 1 link is set aside so that the rest has no contradiction" in result.stderr
+    assert "--conflicts refuse takes links as they are" in result.stderr
+    aside = json.loads(result.stdout)["links"]["set_aside"]
+    assert len(aside["must"]) + len(aside["cannot"]) == 1
+    assert result.stderr.count("Set aside: ") == 1
 
 
 def known(frame, classes):
@@ -150,7 +151,9 @@ def test_labels_and_links(run, refused, here, frame, links):
     few = written(links, [(40, 41, "must"), (42, 43, "must"), (44, 45, "must")])
     assert chosen(run, *args, few, words="9 links help")["method"] == "consensus"
     against = written(links, [(0, 20, "must")])
-    assert "contradict each other" in refused("cluster", *args, against)
+    answer = chosen(run, *args, against, words="6 links help")
+    assert answer["method"] == "consensus"
+    assert answer["links"]["set_aside"] == {"must": [[0, 20]], "cannot": []}
 
 
 def test_labels_that_say_nothing(run, here, frame):

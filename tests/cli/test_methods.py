@@ -164,9 +164,9 @@ def test_one_thing_says_how_many_clusters_there_are(method):
 @pytest.mark.parametrize("name", ["auto", "consensus", "cms", "skms", "metric"])
 def test_contradictions_are_refused_and_the_chain_is_named(refused, data, links, name):
     file = links("0,1,must", "1,2,must", "0,2,cannot")
-    told = refused("cluster", data, "--links", file, "--method", name)
+    told = refused("cluster", data, "--links", file, "--method", name, "--conflicts", "refuse")
     assert "0 - 1 - 2" in told
-    assert "--method mean-shift" in told
+    assert "--conflicts resolve" in told
 
 
 def test_metric_asks_for_links_that_share_a_row(refused, data, links):

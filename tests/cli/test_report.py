@@ -127,7 +127,7 @@ def test_groups(run, data):
 
 def test_contradictions_are_told(run, data, links):
     file = links("0,1,must", "1,2,must", "0,2,cannot")
-    run("cluster", data, "--links", file, "--report", "r.html")
+    run("cluster", data, "--links", file, "--report", "r.html", "--conflicts", "refuse")
     assert re.search(r"1\s+conflict|contradict", " ".join(Page(read()).words))
 
 

@@ -66,6 +66,7 @@ REFUSED = {
         )
         for name in ("Metric global", "Metric local", "Metric kernel", "SCML", "SCML local")
     },
+    **{name: (ANY_LINKS, "RefinedClustering") for name in ("Graph", "Graph smooth")},
     "Metric matrix": (ANY_LINKS, "metric='global'"),
     "CMS refine=None": (["must, soft", "both, soft"], "refine='links'"),
     "CMS of the paper": (["must", "must, soft", "both, soft"], "refine='links'"),
@@ -129,7 +130,7 @@ def test_links_have_an_effect_or_raise(name, kind, d):
         with pytest.warns(UserWarning, match="Without cannot-links"):
             labels = VARIANTS[name].make(h, d).fit_predict(X, **KINDS[kind])
         assert labels.max() == 0
-    elif name == "Refined" and kind in ("cannot", "cannot, soft"):
+    elif name == "Refined" and kind == "cannot, soft":
         # All neighbours of both rows are in one cluster: weighed, left broken, and reported.
         X, h = two_blobs(d)
         model = VARIANTS[name].make(h, d).fit(X, **KINDS[kind])

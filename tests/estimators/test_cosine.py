@@ -42,7 +42,7 @@ def test_these_are_all_that_take_it():
     kinds = {type(VARIANTS[name].make(1.0, 3)).__name__ for name in TAKES}
     assert kinds == {
         *("MeanShift", "PathMeanShift", "ConstrainedMeanShift", "KernelMeanShift"),
-        "RefinedClustering",
+        *("RefinedClustering", "ConsensusClustering", "GraphMeanShift"),
     }
 
 

@@ -446,6 +446,7 @@ EFFECTS = [
     ({}, {"bandwidth": 3.0}),
     ({}, {"bandwidth": np.linspace(0.5, 2.5, 300)}),
     ({}, {"seeds": X[:2]}),
+    ({}, {"metric": "cosine"}),
     ({"bandwidth": 0.5}, {"bin_seeding": True}),
     ({"bin_seeding": True, "kernel": "flat"}, {"min_bin_freq": 4}),
     ({}, {"cluster_all": False}),
@@ -457,6 +458,8 @@ EFFECTS = [
     ({}, {"tol": 0.1}),
     ({}, {"path_merge": 0.5}),
     ({}, {"bin_size": 0.5}),
+    ({}, {"n_clusters": 3}),
+    ({}, {"max_clusters": 2}),
     ({}, {"keep_paths": True}),
 ]
 
@@ -625,3 +628,55 @@ def test_y_is_ignored():
     plain = MeanShift(bandwidth=2.0).fit(X)
     np.testing.assert_array_equal(MeanShift(bandwidth=2.0).fit(X, TRUTH).labels_, plain.labels_)
     assert MeanShift(bandwidth=2.0).fit_predict(X, TRUTH).tolist() == plain.labels_.tolist()
+
+
+# A number of clusters
+
+
+@pytest.mark.parametrize("more", [{}, {"blurring": True}, {"bin_size": 1.0}, {"seeds": X[::4]}])
+@pytest.mark.parametrize("asked", [{"n_clusters": 3}, {"max_clusters": 3}, {"n_clusters": 70}])
+def test_a_number_of_clusters(asked, more):
+    model = MeanShift(kernel="gaussian", bandwidth=0.5, **more, **asked).fit(X)
+    (number,) = asked.values()
+    assert model.n_clusters_ == number == len(model.cluster_centers_)
+    assert sorted(set(model.labels_.tolist())) == list(range(number))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert (model.predict(X + 1e-7) == model.labels_).mean() > 0.95
+    assert model.explain(3).label == model.labels_[3]
+
+
+def test_modes_of_one_cluster_share_its_label():
+    plain = MeanShift(kernel="gaussian", bandwidth=0.5).fit(X)
+    told = MeanShift(kernel="gaussian", bandwidth=0.5, n_clusters=3).fit(X)
+    assert plain.n_clusters_ > 3
+    cluster = told.predict(plain.cluster_centers_)
+    np.testing.assert_array_equal(told.labels_, cluster[plain.labels_])
+    # The densest mode of each stands for it.
+    first = [int(np.flatnonzero(cluster == c)[0]) for c in range(3)]
+    np.testing.assert_array_equal(told.cluster_centers_, plain.cluster_centers_[first])
+    same = MeanShift(kernel="gaussian", bandwidth=0.5, max_clusters=500).fit(X)
+    np.testing.assert_array_equal(same.labels_, plain.labels_)
+    np.testing.assert_array_equal(same.cluster_centers_, plain.cluster_centers_)
+
+
+def test_noise_is_not_counted_as_a_cluster():
+    X = np.vstack([blobs(60, 2, std=0.5, seed=0)[0], [[500.0, 500.0]]])
+    model = MeanShift(bandwidth=3.0, seeds=X[:-1], cluster_all=False, n_clusters=2).fit(X)
+    assert model.labels_[-1] == -1
+    assert model.n_clusters_ == 2
+
+
+def test_weights_count_in_mergers():
+    X = np.array([[0.0], [4.0], [8.5]])
+    weight = [1.0, 1.0, 0.1]
+    told = {"bandwidth": 0.5, "kernel": "gaussian", "n_clusters": 2}
+    plain, weighted = (MeanShift(**told).fit(X, sample_weight=w).labels_ for w in (None, weight))
+    assert plain[0] == plain[1] != plain[2]
+    assert weighted[0] != weighted[1] == weighted[2]
+
+
+def test_more_clusters_than_rows_is_refused():
+    with pytest.raises(ValueError, match="n_clusters of at most 2"):
+        MeanShift(bandwidth=1.0, n_clusters=3).fit([[0.0], [0.0], [5.0]])
+    with pytest.raises(ValueError, match="one of them"):
+        MeanShift(n_clusters=3, max_clusters=3).fit([[0.0], [1.0]])

@@ -1,8 +1,13 @@
 """RefinedClustering: the clusterer's labels, then refine; predict by the neighbours."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.datasets import load_digits
+from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from tests.helpers import linked_moons
 
@@ -40,7 +45,7 @@ def test_partial_labels_are_links(moons):
     X, y, _ = moons
     known = np.where(np.arange(len(y)) < 12, y, -1)
     by_labels = RefinedClustering().fit(X, partial_labels=known)
-    by_links = RefinedClustering().fit(X, links=Links.from_labels(known))
+    by_links = RefinedClustering().fit(X, links=Links.from_labels(known, complete=True))
     np.testing.assert_array_equal(by_labels.labels_, by_links.labels_)
     assert by_labels.link_report_.must_kept == by_labels.link_report_.n_must
 
@@ -118,3 +123,70 @@ def test_new_rows_are_counted_in_blocks(moons, monkeypatch):
     whole = model.predict(new)
     monkeypatch.setattr("linkshift.refinement.neighbours._MOST_VOTES", 20)
     np.testing.assert_array_equal(model.predict(new), whole)
+
+
+def near_pairs(X, truth, n, seed):
+    """Links between rows and their 6th to 40th neighbours: what a person is shown."""
+    rng = np.random.default_rng(seed)
+    far = ((X[:, None] - X) ** 2).sum(axis=2)
+    near = np.argsort(far, axis=1)[:, 6:41]
+    pairs = {tuple(sorted((int(i), int(near[i, rng.integers(35)])))) for i in rng.choice(len(X), n)}
+    pairs = np.array(sorted(pairs))
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    return pairs[same], pairs[~same]
+
+
+def test_near_pairs_with_one_cannot_link_do_not_collapse():
+    X, truth = load_digits(return_X_y=True)
+    X, truth = X[:900], truth[:900]
+    before = KMeans(10, n_init=3, random_state=0).fit_predict(X)
+    must, cannot = near_pairs(X, truth, 200, seed=0)
+    alone = adjusted_rand_score(truth, before)
+    for kept in (cannot[:0], cannot[:1], cannot):
+        refined = refine(X, before, Links(must=must, cannot=kept))
+        assert adjusted_rand_score(truth, refined) > alone - 0.02
+
+
+def hard_links(made):
+    """Classes that two clusters of k-means cut across, with many links: made, or published ones."""
+    if made:
+        rng = np.random.default_rng(0)
+        X, truth = rng.normal(size=(300, 5)), rng.integers(0, 2, size=300)
+        return X, truth, Links.sample(truth, 2500, random_state=0)
+    path = Path(os.environ.get("LINKSHIFT_DATA", "")) / "pccc_saheart.npz"
+    if not path.is_file():
+        pytest.skip("pccc_saheart is not here; set LINKSHIFT_DATA")
+    with np.load(path) as data:
+        return data["X"], data["y"], Links(data["must_20"], data["cannot_20"])
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_certain_links_hold_after_two_means(made):
+    X, truth, links = hard_links(made)
+    model = RefinedClustering(KMeans(2, n_init=3, random_state=0)).fit(X, links=links)
+    assert model.link_report_.weighted_share == 1.0
+    assert adjusted_rand_score(truth, model.labels_) > 0.8
+
+
+@pytest.mark.parametrize("asked", [{"n_clusters": 2}, {"max_clusters": 2}, {"n_clusters": 9}])
+def test_a_number_of_clusters(moons, asked):
+    X, _, links = moons
+    model = RefinedClustering(KMeans(5, random_state=0), **asked).fit(X, links=links)
+    (number,) = asked.values()
+    assert model.n_clusters_ == number
+    assert model.link_report_.weighted_share == 1.0
+    np.testing.assert_array_equal(model.labels_, refine(X, model.labels_before_, links, **asked))
+    with pytest.raises(ValueError, match="one of them"):
+        RefinedClustering(n_clusters=2, max_clusters=3).fit(X, links=links)
+
+
+def test_contradictory_links_are_told_once(moons):
+    X, *_ = moons
+    links = Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
+    with pytest.warns(UserWarning, match="1 link of confidence one stays broken") as told:
+        model = RefinedClustering().fit(X, links=links)
+    assert len(told) == 1
+    report = model.link_report_
+    assert len(report.violated_must) + len(report.violated_cannot) == 1
+    model.explain(0)  # refits say nothing
+    RefinedClustering(enforce=False).fit(X, links=links)

@@ -16,6 +16,7 @@ from linkshift import (
     SCML,
     ConsensusClustering,
     ConstrainedMeanShift,
+    GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
     Links,
@@ -74,6 +75,7 @@ TYPICAL = [
     KernelMeanShift(),
     KernelMeanShift(n_neighbors=5),
     KernelMeanShift("precomputed", n_neighbors=5),
+    GraphMeanShift(n_neighbors=12),
     Taught(SCML(**METRIC), n_neighbors=12, random_state=0),
     Taught(SCML("local", embedding_dimension=5, **METRIC), n_neighbors=12, random_state=0),
     Taught(SCML(**METRIC), kernel="gaussian", n_neighbors=12, random_state=0),
@@ -104,6 +106,7 @@ RARER = [
         use_links="learn", n_landmarks=15, max_points=30, n_neighbors=5, random_state=0
     ),
     ConsensusClustering(max_rows=20, n_neighbors=5, enforce=False),
+    GraphMeanShift(coordinates="smooth", n_neighbors=12),
     Taught(random_state=0),
     Taught("local", n_neighbors=12, random_state=0),
     Taught("local", kernel="gaussian", n_neighbors=12, random_state=0),
@@ -154,6 +157,7 @@ FEW_ROWS = r"n_neighbors=|.* neighbours? asked for"
 EXPECTED = {
     MeanShift: "bin_size",
     ConstrainedMeanShift: "Without cannot-links",
+    GraphMeanShift: FEW_ROWS,
     KernelMeanShift: FEW_ROWS,
     MetricMeanShift: FEW_ROWS,
 }

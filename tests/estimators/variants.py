@@ -18,6 +18,7 @@ from linkshift import (
     SCML,
     ConsensusClustering,
     ConstrainedMeanShift,
+    GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
     Links,
@@ -159,6 +160,10 @@ def _metric(metric=None, **parameters):
     )
 
 
+def _graph(**parameters):
+    return Variant(lambda h, d: GraphMeanShift(n_neighbors=8, **_ONE, **parameters), "none")
+
+
 def _groups(**parameters):
     return Variant(lambda h, d: GroupFeatureClustering(2, **_GROUPS, **parameters))
 
@@ -201,6 +206,8 @@ VARIANTS = {
     "Refined k-means": _refined(lambda h: KMeans(6, n_init=2, random_state=0)),
     "Refined by links": _refined(lambda h: mean_shift_by_links(**_ONE))._replace(needs=True),
     "Consensus": Variant(lambda h, d: ConsensusClustering(**_ONE)),
+    "Graph": _graph(n_edges=6),
+    "Graph smooth": _graph(coordinates="smooth"),
     "PCKMeans": Variant(lambda h, d: PCKMeans(2, weight=500.0, **_KMEANS)),
     "MPCKMeans": Variant(lambda h, d: MPCKMeans(2, **_KMEANS)),
     "MPCKMeans, one metric": Variant(lambda h, d: MPCKMeans(2, metric="single", **_KMEANS)),

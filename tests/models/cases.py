@@ -14,6 +14,7 @@ from linkshift import (
     SCML,
     ConsensusClustering,
     ConstrainedMeanShift,
+    GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
     Links,
@@ -83,6 +84,18 @@ CASES = {
         X.astype(np.float32),
         NEW.astype(np.float32),
     ),
+    "mean_shift_fewer": lambda: (
+        MeanShift(kernel="gaussian", bandwidth=0.3, n_clusters=3, n_jobs=1).fit(X),
+        X,
+        NEW,
+    ),
+    "mean_shift_more": lambda: (MeanShift(bandwidth=3.0, n_clusters=7).fit(X), X, NEW),
+    "constrained_told": lambda: (
+        ConstrainedMeanShift(n_clusters=3, keep_history=True, max_iter=20).fit(X, links=LINKS),
+        X,
+        NEW,
+    ),
+    "refined_told": lambda: (RefinedClustering(max_clusters=2).fit(X, links=MUST), X, NEW),
     "mean_shift_wide": lambda: (MeanShift(kernel="gaussian").fit(WIDE), WIDE, WIDE_NEW),
     "path": lambda: (
         PathMeanShift(kernel="gaussian").fit(X, links=LINKS),
@@ -121,13 +134,18 @@ CASES = {
         X,
         NEW,
     ),
-    "refined_cosine": lambda: (
-        RefinedClustering(metric="cosine").fit(X, links=LINKS),
-        X,
+    "graph": lambda: (
+        GraphMeanShift(n_neighbors=10).fit(np.vstack([X, X[:5]])),
+        np.vstack([X, X[:5]]),
         NEW,
     ),
-    "kernel_cosine": lambda: (
-        KernelMeanShift(metric="cosine", n_neighbors=10).fit(WIDE, links=MUST),
+    "graph_smooth": lambda: (
+        GraphMeanShift(coordinates="smooth", bandwidth=1.0).fit(FRAME),
+        FRAME,
+        FRAME_NEW,
+    ),
+    "refined_graph": lambda: (
+        RefinedClustering(GraphMeanShift(n_neighbors=10, metric="cosine")).fit(WIDE, links=LINKS),
         WIDE,
         WIDE_NEW,
     ),

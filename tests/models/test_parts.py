@@ -151,6 +151,8 @@ def test_a_loaded_model_is_explained_as_before(folder):
 FORMAT_2_FIELDS = {
     "ConstrainedMeanShift": "_state.low _state.span _state.schedule _state.params _state.runs "
     "bandwidth_ n_iter_ shifted_ labels_",
+    "GraphMeanShift": "_state.shift _state.space.n_edges _state.space.scale _state.space.values "
+    "labels_",
     "GroupFeatureClustering": "views _state.groups classifiers_.view classifiers_.positive "
     "classifiers_.negative classifiers_.threshold classifiers_.a "
     "classifiers_.b classifiers_.gain classifiers_.start history_ "

@@ -6,38 +6,61 @@ import numpy as np
 
 
 def merge_by_votes(labels, links):
-    """Merge the pair of clusters with the clearest vote, count anew, until no vote is for it."""
+    """Merge the two clusters that are most clearly one, count anew, until links say so of none."""
     labels = np.array(labels)
     while True:
         clusters = sorted(set(labels[labels >= 0].tolist()))
         best, pair = 0.0, None
         for position, a in enumerate(clusters):
             for b in clusters[position + 1 :]:
-                vote = net_vote(labels, links, a, b)
-                if vote > best + 1e-9:
-                    best, pair = vote, (a, b)
+                score = evidence(labels, links, a, b)
+                if score > best:
+                    best, pair = score, (a, b)
         if pair is None:
             return labels
         labels[labels == pair[1]] = pair[0]
 
 
-def net_vote(labels, links, a, b):
-    """Confidence of the must-links between two clusters less what speaks against a merger.
+def evidence(labels, links, a, b):
+    """Log-likelihood ratio of one class and two, given the links between two clusters.
 
-    That is the confidence of the cannot-links; with none at all, the root of the must-links
-    inside either cluster multiplied.
+    Must-links are Poisson: of one class, 2 sqrt(l_a l_b) are expected between two parts, where l
+    is what lies inside less its standard deviation; of two classes, a share of these. A cannot-link
+    takes a must-link back, and two classes are e to one beforehand.
     """
-    total = 0.0
-    if not len(links.cannot):
-        total -= np.sqrt(must_inside(labels, links, a) * must_inside(labels, links, b))
-    for pairs, confidence, sign in (
-        (links.must, links.must_confidence, 1.0),
-        (links.cannot, links.cannot_confidence, -1.0),
-    ):
-        for (i, j), sure in zip(pairs, confidence, strict=True):
-            if {labels[i], labels[j]} == {a, b}:
-                total += sign * sure
-    return total
+    must, cannot = sum_between(labels, links, a, b)
+    inside = [must_inside(labels, links, c) for c in (a, b)]
+    one = 2.0 * np.sqrt(np.prod([max(m - np.sqrt(m), 0.0) for m in inside]))
+    two = 0.15 * one
+    return (must - cannot) * np.log(1.0 / 0.15) - (one - two) - 1.0
+
+
+def sum_between(labels, links, a, b):
+    """Confidence of the must-links and of the cannot-links between two clusters."""
+    return tuple(
+        sum(
+            sure
+            for (i, j), sure in zip(pairs, confidence, strict=True)
+            if {labels[i], labels[j]} == {a, b}
+        )
+        for pairs, confidence in (
+            (links.must, links.must_confidence),
+            (links.cannot, links.cannot_confidence),
+        )
+    )
+
+
+def broken(labels, links):
+    """Confidence of the links that do not hold; noise is in no cluster."""
+    return sum(
+        sure
+        for (i, j), sure in zip(links.must, links.must_confidence, strict=True)
+        if labels[i] != labels[j] or labels[i] < 0
+    ) + sum(
+        sure
+        for (i, j), sure in zip(links.cannot, links.cannot_confidence, strict=True)
+        if labels[i] == labels[j] >= 0
+    )
 
 
 def must_inside(labels, links, cluster):
@@ -69,14 +92,25 @@ def contradictory(n, links):
     return any(component[i] == component[j] for i, j in certain)
 
 
-def energy(labels, rows, label, links, neighbours, penalty=2.0, floor=0.1):
-    """E(c) of the module for the unit ``rows``, all other rows as they are."""
-    k = neighbours.shape[1]
+def heard(near, sizes, home):
+    """Of each row's neighbours those it listens to: as many as its cluster has other rows."""
+    most = None if home < 0 else max(sizes[home] - 1, 1)
+    return [row[:most] for row in near]
+
+
+def energy(labels, rows, label, links, near, penalty=4.0, by_share=False):
+    """E(c) of the module for the unit ``rows``, all other rows as they are.
+
+    ``near`` has for each row (neighbour, weight) of those that it listens to.
+    """
     cost = 0.0
     for i in rows:
-        if k:
-            count = np.sum(labels[neighbours[i][neighbours[i] >= 0]] == label)  # -1: no neighbour
-            cost -= np.log(max(count, floor) / k)
+        there = sum(weight for j, weight in near[i] if labels[j] == label)
+        total = sum(weight for _, weight in near[i])
+        if by_share and total > 0:
+            cost -= np.log(there / total + 0.005)
+        elif near[i] and not by_share:
+            cost -= np.log(max(there, 0.1) / len(near[i]))
     inside = set(rows)
     for pairs, confidence, must in (
         (links.must, links.must_confidence, True),
@@ -118,3 +152,41 @@ def merge_close(centres, radius, apart=()):
             continue
         group[group == b] = a
     return group
+
+
+def merge_to_count(X, weight, labels, cannot, most):
+    """Ward's mergers, counted anew each time; clusters with a cannot-link between them stay two."""
+    labels = np.array(labels)
+
+    def squares(rows):
+        mean = np.average(X[rows], axis=0, weights=weight[rows])
+        return float((weight[rows, None] * (X[rows] - mean) ** 2).sum())
+
+    while len(clusters := sorted(set(labels[labels >= 0].tolist()))) > most:
+        apart = {frozenset((labels[i], labels[j])) for i, j in cannot}
+        costs = {}
+        for a in clusters:
+            for b in clusters:
+                if a < b and frozenset((a, b)) not in apart:
+                    one, other = (np.flatnonzero(labels == c) for c in (a, b))
+                    both = np.concatenate([one, other])
+                    costs[a, b] = squares(both) - squares(one) - squares(other)
+        if not costs:
+            break
+        a, b = min(costs, key=costs.get)
+        labels[labels == b] = a
+    return labels
+
+
+def two_sided(n, links):
+    """Which pairs of rows share a side of two: by paths with an even number of cannot-links."""
+    same, apart = np.eye(n, dtype=bool), np.zeros((n, n), dtype=bool)
+    for pairs, known in ((links.must, same), (links.cannot, apart)):
+        for i, j in pairs:
+            known[i, j] = known[j, i] = True
+    while True:
+        more_same = same | (same @ same) | (apart @ apart)
+        more_apart = apart | (same @ apart) | (apart @ same)
+        if (more_same == same).all() and (more_apart == apart).all():
+            return same
+        same, apart = more_same, more_apart

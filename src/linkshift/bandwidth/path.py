@@ -220,12 +220,13 @@ def bandwidth_path(
 
     Without ``bandwidths``, they grow by equal factors from many clusters to one. The lowest is the
     median distance of a row to the nearest row elsewhere (half of it unless the kernel is flat:
-    two points by themselves have one mode in a Gaussian density from there on). The highest is the
-    first that leads to a single cluster, in a trial sweep from a hundred modes of the lowest by
-    factors of :math:`2^{1/4}`; should the path itself end with more, the trial goes on from these,
-    and the path is made again. Once the bandwidth reaches the diameter of the data (times
-    :math:`\sqrt 3` for the Epanechnikov weight, over the reach of a Gaussian that is cut off
-    below 1) the density has one mode, so this ends.
+    two points by themselves have one mode in a Gaussian density from there on), and half of that
+    where most rows have twins or there are only two places: these are to be told apart. The
+    highest is the first that leads to a single cluster, in a trial sweep from a hundred modes of
+    the lowest by factors of :math:`2^{1/4}`; should the path itself end with more, the trial goes
+    on from these, and the path is made again. Once the bandwidth reaches the diameter of the data
+    (times :math:`\sqrt 3` for the Epanechnikov weight, over the reach of a Gaussian that is cut
+    off below 1) the density has one mode, so this ends.
 
     Parameters
     ----------
@@ -464,6 +465,8 @@ def _ends(rows: Array, count: Array, profile: Profile) -> tuple[float, float]:
     low = _weighted_median(near, count[::every])
     if profile.name != "flat":
         low /= 2.0
+    if len(rows) == 2 or count[count > 1].sum() > count.sum() / 2.0:
+        low /= 2.0  # places that rows share are clusters, and neighbours of each other
     low = min(max(low, _ROUNDING * bound), bound / 2.0)
     return unit * low, unit * bound
 

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
 from sklearn.utils import check_array
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import Array, varying_columns
 from linkshift._core.messages import Advice, warn
 from linkshift._core.text import counted
+from linkshift.modes import merge_close
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.neighbours import block_order, nearest_neighbours
 
@@ -19,6 +20,7 @@ _FLOATS = [np.float64, np.float32]
 _MOST_QUERIES = 2000
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 _CHUNK_PAIRS = 1 << 22
+_LEAST_CLUSTER = 10  # rows that a gap may set apart: fewer are chance, or one thing measured often
 
 
 def default_bandwidth(
@@ -37,7 +39,19 @@ def default_bandwidth(
 
     The exponent of n lies half-way between 1/2 and 6 / (d + 6), at which r shrinks with n as is
     best for estimating the gradient of a density; the constants are fitted to some thirty data
-    sets. ``sklearn.cluster.estimate_bandwidth`` takes a fixed share of n (30 % by default) and so
+    sets. A constant column does not count in d.
+
+    Clusters may be smaller than k rows. Where the distance r_j to the j-th neighbour more than
+    doubles with j, there is a gap between clusters: it doubles along a line, and grows less in a
+    plane. With the first j from 10 on at which :math:`r_{2j} > 2 (1 + 0.3 / \sqrt j) r_j` (in one
+    column, thrice), k is the last number with :math:`r_k \leq \sqrt{r_j r_{2j}}`.
+
+    Where more than half of the rows have k twins, r would be zero. Then it is that of the distinct
+    rows, each counted once, but at most half the median distance from a row with k twins to the
+    nearest other one (half that to the farthest row, where there is only one such place): places
+    that many rows share are clusters. Rows that differ by rounding alone are twins.
+
+    ``sklearn.cluster.estimate_bandwidth`` takes a fixed share of n (30 % by default) and so
     merges whatever has more than about three clusters;
     `benchmarks/quality/default_bandwidth.py` compares both.
 
@@ -71,21 +85,77 @@ def default_bandwidth(
             f"{data.shape[0]} rows have a total weight of {n_effective:.3g}. Give bandwidth=... or "
             "scale the weights so that they add up to about the number of rows."
         )
-    d = data.shape[1]
-    power = (d + 18.0) / (4.0 * d + 24.0)
-    k = np.round(32.0 * (1.0 + 2.0 / d) * (n_effective / 1000.0) ** power)
-    k = min(max(1.0, k), n_effective - 1.0)
+    d = max(int(varying_columns(np.ptp(data, axis=0)).sum()), 1)
+    k = _count_neighbours(n_effective, d)
     if k < 1.0:
         return 1.0
-    queries = _spread_rows(data)
-    distance = _kth_distance(data, k, queries, weight)
-    r = _weighted_median(distance, None if weight is None else weight[queries])
-    if r == 0.0:  # more than half of the points have k twins: fall back on those that have not
-        positive = distance[distance > 0]
-        r = float(positive.min()) if positive.size else _farthest(data)
-    if r == 0.0:
-        return 1.0
-    return r * _carried_over(profile, d, k)
+    radii = _median_radii(data, k, weight)
+    eps = float(np.finfo(data.dtype).eps)
+    grain = 4.0 * eps * data.shape[1] ** 0.5 * float(np.abs(data).max())
+    if radii[-1] > grain:
+        r, k = _before_a_gap(radii, k, d)
+    else:
+        r = _radius_among_twins(data, weight, k, d, grain)
+    return r * _carried_over(profile, d, k) if r > 0.0 else 1.0
+
+
+def _count_neighbours(n: float, d: int) -> float:
+    """Return k of the default bandwidth; below one when there is no other row."""
+    power = (d + 18.0) / (4.0 * d + 24.0)
+    k = float(np.round(32.0 * (1.0 + 2.0 / d) * (n / 1000.0) ** power))
+    return min(max(1.0, k), n - 1.0)
+
+
+def _median_radii(X: Array, k: float, weight: Array | None) -> Array:
+    """Median distance to the first, second, ... k-th neighbour (the last may be a part of one)."""
+    queries = _spread_rows(X)
+    counts = np.append(np.arange(1.0, np.ceil(k)), k)
+    distance = _neighbour_distances(X, counts, queries, weight)
+    if weight is None:
+        medians: Array = np.median(distance, axis=0)
+        return medians
+    return np.array([_weighted_median(column, weight[queries]) for column in distance.T])
+
+
+def _before_a_gap(radii: Array, k: float, d: int) -> tuple[float, float]:
+    """Give the radius of k neighbours, or of as many as there are before a gap; and how many."""
+    growth = 3.0 if d == 1 else 2.0
+    near = np.arange(_LEAST_CLUSTER, len(radii) // 2 + 1)
+    by_chance = 1.0 + 0.3 / np.sqrt(near)  # on a line, 1 in 100 goes beyond
+    wide = near[radii[2 * near - 1] > growth * by_chance * radii[near - 1]]
+    wide = wide[radii[wide - 1] > 0.0]
+    if not wide.size:
+        return float(radii[-1]), k
+    first = int(wide[0])
+    low, high = float(radii[first - 1]), float(radii[2 * first - 1])
+    inside = int(np.searchsorted(radii, np.sqrt(low) * np.sqrt(high), side="right"))
+    return float(radii[inside - 1]), float(inside)
+
+
+def _radius_among_twins(X: Array, weight: Array | None, k: float, d: int, grain: float) -> float:
+    """Radius where most rows have k twins: see `default_bandwidth`; zero when all rows are."""
+    spots, count = _spots(X, weight, grain)
+    if spots.shape[0] < 2:
+        return 0.0
+    few = _count_neighbours(float(spots.shape[0]), d)
+    r, _ = _before_a_gap(_median_radii(spots, few, None), few, d)
+    shared = count > k
+    if shared.sum() < 2:
+        return min(r, _farthest(spots, int(np.argmax(count))) / 2.0)
+    near = nearest_neighbours(spots[shared], 1)[0][:, 0]
+    return min(r, _weighted_median(near, count[shared]) / 2.0)
+
+
+def _spots(X: Array, weight: Array | None, grain: float) -> tuple[Array, Array]:
+    """Places where rows are, in float64, and how many are there; rounding tells no two apart."""
+    rows = X.astype(np.float64)
+    grid = np.round(rows / grain) * grain if grain > 0.0 else rows
+    _, first, spot = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    if first.size <= _MOST_QUERIES:  # rounding may have put twins in cells side by side
+        group = merge_close(rows[first] / (grain or 1.0), 4.0)
+        spot = group[spot.ravel()]
+        first = np.unique(spot, return_index=True)[1]
+    return rows[first], np.bincount(spot.ravel(), weights=weight).astype(np.float64)
 
 
 def _carried_over(profile: Profile, d: int, k: float) -> float:
@@ -106,9 +176,10 @@ def neighbour_bandwidth(
 
     The rule of Tuzel et al. (2009) and of Cheema's thesis (2016, eq. 4.3). The point itself is
     not counted. Where k neighbours coincide with the point, the distance is zero; such points
-    get the smallest positive bandwidth of the others (1.0 when all points coincide). A hair is
-    added (1e-9 of it, 1e-6 in float32): the k-th neighbour stands on the very edge of a truncated
-    kernel, and rounding must not decide whether it counts.
+    get the smallest positive bandwidth of the others, but at most half the distance to the
+    nearest point elsewhere (1.0 when all points coincide). A hair is added (1e-9 of it, 1e-6 in
+    float32): the k-th neighbour stands on the very edge of a truncated kernel, and rounding must
+    not decide whether it counts.
 
     Parameters
     ----------
@@ -137,10 +208,15 @@ def neighbour_bandwidth(
             f"n_neighbors={n_neighbors} needs as many other points, and n_samples = "
             f"{available + 1:g} leaves {available:g}; take fewer neighbours."
         )
-    h = _kth_distance(data, float(n_neighbors), np.arange(data.shape[0]), weight)
+    every = np.arange(data.shape[0])
+    h = _neighbour_distances(data, np.array([float(n_neighbors)]), every, weight)[:, 0]
     h *= 1.0 + (1e-6 if data.dtype == np.float32 else 1e-9)
-    positive = h[(h > 0) & (True if weight is None else weight > 0)]
-    h[h == 0] = positive.min() if positive.size else 1.0
+    counted_rows = np.ones(h.shape, dtype=bool) if weight is None else weight > 0
+    least = h[(h > 0) & counted_rows].min(initial=np.inf)
+    twins = h == 0
+    if twins.any():
+        h[twins] = np.minimum(least, _elsewhere(data[twins], data[counted_rows], 0.0) / 2.0)
+    h[np.isinf(h)] = 1.0
     return h
 
 
@@ -249,12 +325,13 @@ def _spread_rows(X: Array) -> Array:
     return block_order(X)[picks]
 
 
-def _kth_distance(X: Array, k: float, queries: Array, weight: Array | None) -> Array:
-    """Distance at which the other rows' counts add up to k, for the rows ``queries``."""
+def _neighbour_distances(X: Array, counts: Array, queries: Array, weight: Array | None) -> Array:
+    """Distances at which the other rows' counts add up to each of ``counts``, for some rows."""
     if weight is None:
-        # One more than k: the row itself comes first, or a twin of it, at distance zero.
-        return nearest_neighbours(X, int(k) + 1, X[queries])[0][:, -1]
-    out = np.empty(queries.shape[0])
+        # The row itself comes first, or a twin of it, at distance zero.
+        k = counts.astype(np.intp)
+        return nearest_neighbours(X, int(k[-1]) + 1, X[queries])[0][:, k]
+    out = np.empty((queries.shape[0], counts.shape[0]))
     rows = max(1, _CHUNK_PAIRS // X.shape[0])
     for first in range(0, queries.shape[0], rows):
         part = queries[first : first + rows]
@@ -263,10 +340,10 @@ def _kth_distance(X: Array, k: float, queries: Array, weight: Array | None) -> A
         distance[np.arange(part.size), part] = -1.0
         order = np.argsort(distance, axis=1, kind="stable")
         count = np.cumsum(weight[order], axis=1) - 1.0
-        reached = np.argmax(count >= k - 1e-9, axis=1)
-        reached[count[:, -1] < k - 1e-9] = X.shape[0] - 1
-        chosen = np.take_along_axis(distance, np.take_along_axis(order, reached[:, None], 1), 1)
-        out[first : first + part.size] = np.maximum(chosen[:, 0], 0.0)
+        sorted_distance = np.maximum(np.take_along_axis(distance, order, 1), 0.0)
+        for row, (reach, far) in enumerate(zip(count, sorted_distance, strict=True), start=first):
+            at = np.searchsorted(reach, counts - 1e-9)
+            out[row] = far[np.minimum(at, X.shape[0] - 1)]
     return out
 
 
@@ -283,9 +360,9 @@ def _weighted_median(values: Array, weight: Array | None) -> float:
     return float((values[order[lower]] + values[order[upper]]) / 2.0)
 
 
-def _farthest(X: Array) -> float:
-    """Return a distance that is positive whenever two points differ."""
-    return float(np.linalg.norm((X - X[0]).astype(np.float64), axis=1).max())
+def _farthest(X: Array, row: int) -> float:
+    """Distance of the point that is farthest from one."""
+    return float(np.linalg.norm(X - X[row], axis=1).max())
 
 
 def checked_bandwidth(bandwidth: ArrayLike, n: int) -> float | Array:
@@ -327,11 +404,34 @@ def neighbours_at_hand(n_neighbors: int, n_points: int) -> int:
 def spread_bandwidth(points: Array, k: int) -> Array:
     """Distance of each point to its k-th neighbour, lifted where neighbours coincide with it."""
     radius = float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
-    return lift_coincident(neighbour_bandwidth(points, k), radius)
+    return lift_coincident(neighbour_bandwidth(points, k), radius, points)
 
 
-def lift_coincident(bandwidth: Array, extent: float) -> Array:
-    """Where k neighbours coincide but for rounding, take the least bandwidth of the others."""
-    real = bandwidth > _COINCIDENT * extent
-    least = bandwidth[real].min() if real.any() else 1.0
-    return np.where(real, bandwidth, least)
+def lift_coincident(bandwidth: Array, extent: float, points: Array | None = None) -> Array:
+    """Where k neighbours coincide but for rounding, take the least bandwidth of the others.
+
+    With ``points``, at most half the distance to the nearest point elsewhere.
+    """
+    grain = _COINCIDENT * extent
+    coincident = bandwidth <= grain
+    if not coincident.any():
+        return bandwidth
+    least = np.full(bandwidth.shape, bandwidth[~coincident].min(initial=np.inf))
+    if points is not None:
+        least[coincident] = np.minimum(
+            least[coincident], _elsewhere(points[coincident], points, grain) / 2.0
+        )
+    return np.where(coincident, np.where(np.isfinite(least), least, 1.0), bandwidth)
+
+
+def _elsewhere(rows: Array, points: Array, grain: float) -> Array:
+    """Distance of each row to the nearest point that does not coincide with it; or infinity."""
+    places, place = np.unique(rows, axis=0, return_inverse=True)
+    others = np.unique(points, axis=0)
+    near = np.empty(places.shape[0])
+    step = max(1, _CHUNK_PAIRS // others.shape[0])
+    for first in range(0, places.shape[0], step):
+        distance = cdist(places[first : first + step], others)
+        distance[distance <= grain] = np.inf
+        near[first : first + step] = distance.min(axis=1)
+    return near[place.ravel()]

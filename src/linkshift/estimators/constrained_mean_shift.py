@@ -14,7 +14,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
-from linkshift._core.messages import Advice, warn
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators._base import (
@@ -25,18 +24,21 @@ from linkshift.estimators._base import (
     closed_links,
 )
 from linkshift.estimators._columns import min_and_span
+from linkshift.estimators._constrained_checks import check_usable, warn_without_cannot
 from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
-from linkshift.estimators._idle_links import refuse_idle
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
 from linkshift.links import ClosedLinks, Links
 from linkshift.refinement import (
     absorb_dust,
+    check_count,
+    closed_for,
     hold,
     merge_by_votes,
     nearest_rows,
     neighbours_vote,
     settle,
+    to_count,
 )
 from linkshift.shift.constrained import (
     ConstrainedAscent,
@@ -128,17 +130,18 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         Clusters smaller than this are given to their neighbours' clusters, before refinement.
     n_neighbors : int, default=20
         Neighbours that have a say in refinement, in absorbing small clusters and in ``predict``.
-    penalty : float, default=2.0
+    penalty : float, default=4.0
         Cost of a violated link in refinement.
+    n_clusters, max_clusters : int, default=None
+        How many clusters there are, or how many at most; as in :func:`linkshift.refine`.
     max_pairs : int, default=30000
         Most cannot-linked pairs of rows that bend the shift. When the closure has more, each
         pair of components is represented by an equal share of its pairs, with a warning. Labels
         honour all links in any case.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
-        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter. Columns are then not scaled,
-        which would turn the angles; bandwidths and ``shifted_`` are among the divided rows. A row
-        of zeros has no direction, and raises.
+        "cosine" divides each row by its length: squared distances are then :math:`2 - 2 \cos`.
+        Columns are then not scaled, which would turn the angles; bandwidths and ``shifted_`` are
+        among these rows. A row of zeros raises.
     keep_history : bool, default=False
         Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None
@@ -204,6 +207,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "penalty": [Interval(Real, 0, None, closed="left")],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "max_pairs": [Interval(Integral, 1, None, closed="left")],
         "metric": METRICS,
         "keep_history": ["boolean"],
@@ -229,7 +234,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         enforce: bool = True,
         min_cluster_size: int = 1,
         n_neighbors: int = 20,
-        penalty: float = 2.0,
+        penalty: float = 4.0,
+        n_clusters: int | None = None,
+        max_clusters: int | None = None,
         max_pairs: int = 30_000,
         metric: MetricName = "euclidean",
         keep_history: bool = False,
@@ -250,6 +257,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self.min_cluster_size = min_cluster_size
         self.n_neighbors = n_neighbors
         self.penalty = penalty
+        self.n_clusters = n_clusters
+        self.max_clusters = max_clusters
         self.max_pairs = max_pairs
         self.metric = metric
         self.keep_history = keep_history
@@ -257,7 +266,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self.progress = progress
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
-        self._check_links(closed)
+        check_usable(closed, refine=self.refine, enforce=self.enforce)
         low, span = np.zeros(data.shape[1]), np.ones(data.shape[1])
         if self.scale_features and not self._is_cosine():
             low, span = min_and_span(data, getattr(self, "feature_names_in_", None))
@@ -293,7 +302,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         if self._shift_params() != self._state.params:
             raise ValueError(_CHANGED)
         closed = closed_links(links, partial_labels, len(self._fit_X), counted=True)
-        self._check_links(closed)
+        check_usable(closed, refine=self.refine, enforce=self.enforce)
         self._keep(self._fit_X, closed, self._cluster(self._state, closed, self._fit_X.dtype))
         return self
 
@@ -301,7 +310,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         """Refuse what would otherwise be ignored."""
         if self.truncation != 0.2 and self.kernel != "truncated_gaussian":
             raise ValueError("truncation is for kernel='truncated_gaussian' only.")
-        if self.penalty != 2.0 and self.refine is None:
+        check_count(self.n_clusters, self.max_clusters)
+        if self.penalty != 4.0 and self.refine is None:
             raise ValueError("penalty is the price of a link in refinement: set refine='links'.")
         if self.bandwidth is None:
             return
@@ -319,23 +329,13 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             if name not in free
         }
 
-    def _check_links(self, closed: ClosedLinks) -> None:
-        """Refuse links that nothing would look at, and contradictions among certain ones."""
-        refuse_idle(closed, refined=self.refine is not None, enforced=self.enforce)
-
     def _cluster(
         self, state: _State, closed: ClosedLinks, dtype: Any, *, keep: bool | None = None
     ) -> Fitted:
         """Go through the stages: choose how far to grow, shift, label."""
-        if not len(closed.links.cannot) and self.bandwidth is None:
-            warn(
-                Advice(
-                    "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
-                    "merges all rows into one cluster.",
-                    "Give cannot-links, a fixed bandwidth, or use MeanShift.",
-                    parameter="links",
-                )
-            )
+        if self.bandwidth is None:
+            warn_without_cannot(closed)
+        closed = self._closed(closed)
         keep = self.keep_history if keep is None else keep
         runs = dict(state.runs)
         neighbours = nearest_rows(state.points, self.n_neighbors)
@@ -352,12 +352,19 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         if keep:
             runs["all"] = run
         labels = self._labels(ascent, float(bandwidths[-1]), closed, neighbours)
+        labels = to_count(
+            state.points, labels, closed, exactly=self.n_clusters, at_most=self.max_clusters
+        )
         attributes = {
             "bandwidth_": bandwidths,
             "n_iter_": max(ascent.n_iter, 1),
             "shifted_": state.unscaled(ascent.centres[ascent.group]).astype(dtype),
         }
         return Fitted(labels, replace(state, runs=runs), attributes)
+
+    def _closed(self, closed: ClosedLinks) -> ClosedLinks:
+        """Add what follows from the number of clusters."""
+        return closed_for(closed, self.n_clusters, self.max_clusters)
 
     def _stop(
         self,
@@ -448,7 +455,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         if self._shift_params() != self._state.params:
             raise ValueError(_CHANGED)
         state, n = self._state, len(self._fit_X)
-        points, closed = state.points, ClosedLinks(self.links_, n)
+        points, closed = state.points, self._closed(ClosedLinks(self.links_, n))
         runs, shift = dict(state.runs), self._shift(points)
         if "all" not in runs:
             runs["all"], _ = shift.run(closed, self.bandwidth_, None, keep=True)
@@ -482,7 +489,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
 
         def refit(links: Links) -> Refit:
             closed = ClosedLinks(links, len(state.points))
-            silent._check_links(closed)
+            check_usable(closed, refine=self.refine, enforce=self.enforce)
             other = silent._cluster(replace(state, runs=runs), closed, np.float64, keep=True)
             for name, run in other.state.runs.items():
                 runs.setdefault(name, run)  # halves that were not there serve the next

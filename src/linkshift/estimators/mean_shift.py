@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -21,12 +21,20 @@ from linkshift._core.threads import n_threads
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
 from linkshift.bandwidth.rules import checked_bandwidth
 from linkshift.estimators._base import METRICS, Fitted, MetricName, refuse_used
+from linkshift.estimators._mean_shift_parts import (
+    centers_of,
+    clusters_of_modes,
+    labels_by_modes,
+    local_bandwidth,
+    pooled,
+)
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, kept_path
 from linkshift.links import ClosedLinks, Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile
-from linkshift.shift.binning import Cells, cell_seeds, pool_points
+from linkshift.refinement import check_count, to_count
+from linkshift.shift.binning import Cells, cell_seeds
 from linkshift.shift.blurring import blur
 from linkshift.shift.density import Density, build_density
 from linkshift.shift.engine import ascend
@@ -38,13 +46,14 @@ __all__ = ["MeanShift"]
 
 @dataclass(frozen=True)
 class _State:
-    """A density, its modes, and the cells that rows were pooled in."""
+    """A density, its modes, the cells of pooled rows, and clusters of the modes."""
 
     density: Density
     modes: Modes
     bandwidth: float | Array
     cells: Cells | None = None
     cell_labels: Array | None = None
+    told: Array | None = None  # of each mode, where the number of clusters was told; -1: several
 
 
 class MeanShift(Explains, ScoresSamples):
@@ -68,14 +77,12 @@ class MeanShift(Explains, ScoresSamples):
     seeds : array-like of shape (n_seeds, n_features), default=None
         Where to start climbing. ``None`` starts from every row.
     bin_seeding : bool, default=False
-        Start from the occupied cells of a grid of one bandwidth instead of from every row:
-        faster, but a mode that no cell leads to is missed.
+        Start from the occupied cells of a grid of one bandwidth: faster, but misses modes.
     min_bin_freq : int, default=1
         Cells with fewer rows do not seed.
     cluster_all : bool, default=True
-        If False, rows farther than the kernel's radius from their mode get the label -1. The
-        radius is the kernel's reach, and :math:`\sqrt{d + 2}` bandwidths for the Gaussian (that
-        of the flat kernel that smooths as much).
+        If False, rows farther than the kernel's radius from their mode get the label -1: its
+        reach, or :math:`\sqrt{d + 2}` bandwidths for the Gaussian.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     max_iter : int, default=300
@@ -83,11 +90,10 @@ class MeanShift(Explains, ScoresSamples):
     kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, default="flat"
         Kernel profile, see :mod:`linkshift.profiles`.
     n_neighbors : int, default=None
-        Give each row its own bandwidth: the distance to its k-th neighbour. Not together with
-        ``bandwidth``.
+        Give each row its own bandwidth instead: the distance to its k-th neighbour.
     blurring : bool, default=False
-        Move the points themselves along with the starts: fewer steps, a different clustering.
-        New rows are then predicted by their nearest training row.
+        Move the points along with the starts: fewer steps, a different clustering, and new rows
+        go by their nearest training row.
     assignment : {"auto", "nearest", "basin"}, default="auto"
         How rows get labels: by the nearest mode, as in scikit-learn, or by the mode that the row
         itself climbs to. "auto" is "nearest" for the flat kernel and whenever seeds are used,
@@ -95,17 +101,18 @@ class MeanShift(Explains, ScoresSamples):
     tol : float, default=1e-3
         A start has arrived when it moves by at most this many bandwidths.
     path_merge : float, default=0.0
-        Let starts that come into the same cell, of this many bandwidths, go on as one.
-        Approximate, and two to four times faster at 0.1 for Gaussian kernels. Zero is exact.
+        Let starts in the same cell, of this many bandwidths, go on as one: approximate, and two to
+        four times faster at 0.1 for Gaussian kernels. Zero is exact.
     bin_size : float, default=None
         Pool the points in cells of this many bandwidths before shifting. Approximate, for
-        hundreds of thousands of rows and more in up to about five columns; 0.5 is a good size
-        for the Gaussian kernel. The flat kernel sees whole cells come and go, and finds modes
-        that are not there: take a smooth one. ``None`` is exact.
+        hundreds of thousands of rows and more in up to about five columns; 0.5 is a good size.
+        Take a smooth kernel: the flat one sees whole cells come and go. ``None`` is exact.
     metric : {"euclidean", "cosine"}, default="euclidean"
-        "cosine" divides each row by its length, here and in ``predict``: squared distances are then
-        :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter. Bandwidths, seeds and
-        ``cluster_centers_`` are among these rows; a row of zeros has no direction, and raises.
+        "cosine" divides each row by its length: squared distances are then :math:`2 - 2 \cos`.
+        Bandwidths, seeds and ``cluster_centers_`` are among these rows; a row of zeros raises.
+    n_clusters, max_clusters : int, default=None
+        How many clusters there are, or how many at most; what the bandwidth finds is merged, or
+        split, by sums of squares. Where a mode was split, new rows go with the nearest row.
     keep_paths : bool, default=False
         Keep every position of every start in ``paths_``.
     progress : callable, default=None
@@ -114,7 +121,7 @@ class MeanShift(Explains, ScoresSamples):
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Modes, the densest first.
+        Modes, the densest first; of merged clusters the densest, of split ones the means.
     labels_, n_clusters_ : ndarray of shape (n_samples,), int
         Cluster of each row, and how many there are.
     bandwidth_ : float or ndarray of shape (n_samples,)
@@ -131,8 +138,8 @@ class MeanShift(Explains, ScoresSamples):
 
     Notes
     -----
-    Exact unless ``path_merge`` or ``bin_size`` is given: see :mod:`linkshift.shift.engine` for
-    what is exact about each acceleration. Memory is O(n d). float32 stays float32.
+    Exact unless ``path_merge`` or ``bin_size`` is given (:mod:`linkshift.shift.engine`). Memory is
+    O(n d). float32 stays float32.
 
     References
     ----------
@@ -170,6 +177,8 @@ class MeanShift(Explains, ScoresSamples):
         "path_merge": [Interval(Real, 0, None, closed="left")],
         "bin_size": [Interval(Real, 0, None, closed="neither"), None],
         "metric": METRICS,
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "keep_paths": ["boolean"],
         "progress": [callable, None],
     }
@@ -193,6 +202,8 @@ class MeanShift(Explains, ScoresSamples):
         path_merge: float = 0.0,
         bin_size: float | None = None,
         metric: MetricName = "euclidean",
+        n_clusters: int | None = None,
+        max_clusters: int | None = None,
         keep_paths: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
@@ -211,6 +222,8 @@ class MeanShift(Explains, ScoresSamples):
         self.path_merge = path_merge
         self.bin_size = bin_size
         self.metric = metric
+        self.n_clusters = n_clusters
+        self.max_clusters = max_clusters
         self.keep_paths = keep_paths
         self.progress = progress
 
@@ -252,7 +265,7 @@ class MeanShift(Explains, ScoresSamples):
     def _fit(  # type: ignore[override]
         self,
         data: Array,
-        closed: ClosedLinks,  # noqa: ARG002 (there are none)
+        closed: ClosedLinks,
         *,
         sample_weight: ArrayLike | None,
     ) -> Fitted:
@@ -264,7 +277,7 @@ class MeanShift(Explains, ScoresSamples):
         cells: Cells | None = None
         points, point_weight = data, weight
         if self.bin_size is not None:
-            cells = self._pool(data, float(bandwidth), weight)
+            cells = pooled(data, self.bin_size, float(bandwidth), weight)
             points, point_weight = cells.points, cells.weight
         density = build_density(points, bandwidth, profile, sample_weight=point_weight)
         ascent = self._climb(density, points, bandwidth, point_weight)
@@ -279,9 +292,17 @@ class MeanShift(Explains, ScoresSamples):
             labels = self._labels(data, state)
         else:
             labels = self._without_orphans(data, labels, state)
+        centers = modes.centers
+        if self.n_clusters is not None or self.max_clusters is not None:
+            by_mode, most = labels, self.max_clusters
+            labels = to_count(
+                data, labels, closed, exactly=self.n_clusters, at_most=most, weight=weight
+            )
+            told = clusters_of_modes(modes, by_mode, labels)
+            state, centers = replace(state, told=told), centers_of(modes, told, data, labels)
         attributes = {
-            "cluster_centers_": modes.centers,
-            "n_clusters_": modes.centers.shape[0],
+            "cluster_centers_": centers,
+            "n_clusters_": centers.shape[0],
             "bandwidth_": bandwidth,
             "n_iter_": ascent.n_iter,
         }
@@ -291,6 +312,7 @@ class MeanShift(Explains, ScoresSamples):
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""
+        check_count(self.n_clusters, self.max_clusters)
         if self.n_neighbors is not None and self.bandwidth is not None:
             raise ValueError(
                 "bandwidth and n_neighbors both say how far the kernel sees; give one of them."
@@ -320,21 +342,6 @@ class MeanShift(Explains, ScoresSamples):
         if self.bandwidth is None:
             return default_bandwidth(X, profile, sample_weight=weight)
         return checked_bandwidth(self.bandwidth, X.shape[0])
-
-    def _pool(self, X: Array, bandwidth: float, weight: Array | None) -> Cells:
-        assert self.bin_size is not None
-        cells = pool_points(X, self.bin_size * bandwidth, weight)
-        if cells.points.shape[0] > 0.8 * X.shape[0]:
-            warn(
-                Advice(
-                    f"bin_size={self.bin_size} leaves {cells.points.shape[0]} cells for "
-                    f"{X.shape[0]} rows: it costs accuracy and saves nothing.",
-                    "Use a larger bin_size, or None for exact results.",
-                    parameter="bin_size",
-                    value=self.bin_size,
-                )
-            )
-        return cells
 
     def _climb(
         self, density: Density, points: Array, bandwidth: float | Array, weight: Array | None
@@ -395,7 +402,7 @@ class MeanShift(Explains, ScoresSamples):
             )
         ends, total = ascent.ends[reached], ascent.total[reached]
         share = merging_share(density.profile)
-        return merge_ends(ends, total, share * _local_bandwidth(density, bandwidth, ends))
+        return merge_ends(ends, total, share * local_bandwidth(density, bandwidth, ends))
 
     def _started_everywhere(self) -> bool:
         return self.seeds is None and not self.bin_seeding
@@ -410,7 +417,10 @@ class MeanShift(Explains, ScoresSamples):
         """By basin or nearest mode, as ``assignment`` says; blurred, by the nearest row."""
         if self.blurring:
             return self.labels_[nearest_neighbours(self._fit_X, 1, data)[1][:, 0]]
-        return self._labels(data, self._state)
+        state, labels = self._state, self._labels(data, self._state)
+        if state.told is None:
+            return labels
+        return labels_by_modes(data, labels, state.told, self._fit_X, self.labels_)
 
     def _labels(self, X: Array, state: _State) -> Array:
         if self._assignment() == "nearest":
@@ -440,7 +450,7 @@ class MeanShift(Explains, ScoresSamples):
         if self.cluster_all:
             return labels
         density, centers = state.density, state.modes.centers
-        radius = _local_bandwidth(density, state.bandwidth, centers)
+        radius = local_bandwidth(density, state.bandwidth, centers)
         if density.profile.name == "gaussian":
             radius = radius / Profile("flat").spread(X.shape[1])
         else:
@@ -462,16 +472,18 @@ class MeanShift(Explains, ScoresSamples):
         if self._state.cells is not None:
             notes.append("Rows were pooled in cells: the path is that of the row's cell.")
         end = int(basin_labels(path[-1:], modes)[0])
+        mode, told = modes.centers[end], self._state.told
+        cluster = end if told is None else int(told[end])
         if label == -1:
             notes.append("It is farther from its mode than the kernel's radius.")
-        elif end != label:
-            notes.append(f"Its path ends at the mode of cluster {end}; that of {label} is nearer.")
-        return Evidence(
-            self._fit_X,
-            path=path,
-            mode=modes.centers[end if label == -1 else label],
-            notes=tuple(notes),
-        )
+        elif cluster not in (label, -1):
+            notes.append(
+                f"Its path ends at the mode of cluster {cluster}; that of {label} is nearer."
+            )
+            mode = self.cluster_centers_[label]
+        if told is not None:
+            notes.append("Clusters were merged or split until there were as many as asked for.")
+        return Evidence(self._fit_X, path=path, mode=mode, notes=tuple(notes))
 
     def _path(self, row: int) -> Array:
         """Positions of a row as it climbs, or moves with all others."""
@@ -488,12 +500,3 @@ class MeanShift(Explains, ScoresSamples):
         path = kept_path(moved, at)
         moves = np.flatnonzero((path[1:] != path[:-1]).any(axis=1))
         return path[: int(moves[-1]) + 2 if moves.size else 1]
-
-
-def _local_bandwidth(density: Density, bandwidth: float | Array, positions: Array) -> float | Array:
-    """Bandwidth of the data point nearest to each position."""
-    if np.ndim(bandwidth) == 0:
-        return float(bandwidth)
-    points = density.to_input(density.points[: density.n_points])
-    nearest = nearest_neighbours(points, 1, positions)[1][:, 0]
-    return density.bandwidth[nearest] * density.scale

@@ -17,18 +17,19 @@ from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricN
 from linkshift.estimators.mean_shift import MeanShift
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
-from linkshift.refinement import neighbours_vote, refined
+from linkshift.refinement import check_count, neighbours_vote, refined, warn_of_broken
 
 __all__ = ["RefinedClustering"]
+
+_REFINING = ("n_neighbors", "penalty", "enforce", "n_clusters", "max_clusters")
 
 
 class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
     r"""A clusterer, and links that settle what it found (:func:`linkshift.refine`).
 
-    Clusters with more must-links than cannot-links between them are merged; then every row takes
-    the label that its neighbours and its links agree on best. Certain must-links hold afterwards,
-    unless they contradict each other or both rows are noise. Cannot-links are weighed, and may stay
-    broken.
+    Clusters that have as many must-links between them as parts of one would are merged; then every
+    row takes the label that its neighbours and its links agree on best. Certain links hold
+    afterwards; those that contradict each other cannot, and a warning says how many stay broken.
 
     Parameters
     ----------
@@ -38,12 +39,16 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         (scikit-learn's metadata routing).
     n_neighbors : int, default=20
         Neighbours that have a say in a row's label, and in ``predict``.
-    penalty : float, default=2.0
+    penalty : float, default=4.0
         Cost of a violated link of confidence one, in units of -log(share of neighbours).
     metric : {"euclidean", "cosine"}, default="euclidean"
         "cosine" divides each row by its length, here and in ``predict``: squared distances are then
         :math:`2 - 2 \cos`, between 0 and 4, and lengths do not matter, neither to neighbours nor to
         the clusterer, which gets these rows. A row of zeros has no direction, and raises.
+    enforce : bool, default=True
+        Make every link of confidence one hold; if False, cannot-links are weighed only.
+    n_clusters, max_clusters : int, default=None
+        How many clusters there are, or how many at most; as in :func:`linkshift.refine`.
 
     Attributes
     ----------
@@ -84,6 +89,9 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "penalty": [Interval(Real, 0, None, closed="left")],
         "metric": METRICS,
+        "enforce": ["boolean"],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
     }
     _counts_links = True
     _takes_cosine = True
@@ -93,13 +101,22 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         estimator: Any = None,
         *,
         n_neighbors: int = 20,
-        penalty: float = 2.0,
+        penalty: float = 4.0,
+        enforce: bool = True,
+        n_clusters: int | None = None,
+        max_clusters: int | None = None,
         metric: MetricName = "euclidean",
     ) -> None:
         self.estimator = estimator
         self.n_neighbors = n_neighbors
         self.penalty = penalty
+        self.enforce = enforce
+        self.n_clusters = n_clusters
+        self.max_clusters = max_clusters
         self.metric = metric
+
+    def _check_combinations(self) -> None:
+        check_count(self.n_clusters, self.max_clusters)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -114,10 +131,14 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         wanted = {"links": closed.links} if _requests_links(clusterer) else {}
         before: Array = np.asarray(clusterer.fit_predict(data, **wanted))
         attributes = {"estimator_": clusterer, "labels_before_": before}
-        return Fitted(self._refined(data, before, closed), None, attributes)
+        labels = self._refined(data, before, closed)
+        if self.enforce:
+            warn_of_broken(labels, closed)
+        return Fitted(labels, None, attributes)
 
     def _refined(self, X: Array, labels: Array, closed: ClosedLinks) -> Array:
-        return refined(X, labels, closed, n_neighbors=self.n_neighbors, penalty=self.penalty)
+        options = {name: value for name, value in vars(self).items() if name in _REFINING}
+        return refined(X, labels, closed, **options)
 
     def _predict(self, data: Array) -> Array:
         return neighbours_vote(data, self._fit_X, self.labels_, self.n_neighbors)

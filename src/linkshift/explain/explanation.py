@@ -28,7 +28,7 @@ __all__ = ["Counterfactual", "Explanation", "LinkRole"]
 Kind = Literal["must", "cannot"]
 Pair = tuple[int, int]
 Acts = Literal["own", "component", "density", "mode"]
-Space = Literal["input", "kernel", "metric"]
+Space = Literal["input", "kernel", "metric", "graph"]
 Outcome = Literal["stays", "joins", "merged", "new", "alone", "noise", "unfit"]
 
 LEAST_SHARE = 1e-3  # of the weight: a link that takes less has bent nothing
@@ -123,9 +123,9 @@ class Explanation:
         The row and its cluster; -1 is noise.
     size : int
         Rows with that label.
-    space : {"input", "kernel", "metric"}
-        Where path and mode are: in the units of X, or in the coordinates of a kernel's or a
-        metric's space.
+    space : {"input", "kernel", "metric", "graph"}
+        Where path and mode are: in the units of X, or in the coordinates of the space of a kernel,
+        a metric or a graph.
     path : ndarray of shape (steps + 1, d) or None
         Positions of the row, from its start to its end; None where nothing moves.
     path_rows : tuple of int

@@ -370,8 +370,8 @@ class Links(PairSet):
         Parameters
         ----------
         must_weight, cannot_weight : array-like of float, of shapes (n_must,) and (n_cannot,)
-            How much it costs to give up each link, more than 0: how far it is believed
-            (:func:`linkshift.spaces.belief.link_weights` asks the data). None takes the confidences.
+            How much it costs to give up each link, more than 0: how far it is believed. None takes
+            the confidences.
 
         Returns
         -------

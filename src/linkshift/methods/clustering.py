@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
+from linkshift.methods.answers import ConflictsName, settled_answers
 from linkshift.methods.table import METHODS, Given, MethodName, Setting, check_params
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class Clustering:
     model : estimator
         The fitted model, for all that it knows beside the labels.
     links : Links
-        All links, those of partial labels included.
+        All links that were used, those of partial labels included.
+    set_aside : Links
+        Links that were not, as they contradict others that are more probable.
     link_report : LinkReport
         Which links hold.
     seconds : float
@@ -60,6 +63,7 @@ class Clustering:
     why: str
     model: Any
     links: Links
+    set_aside: Links
     link_report: LinkReport
     seconds: float
 
@@ -105,6 +109,7 @@ def cluster(
     *,
     partial_labels: ArrayLike | None = None,
     method: MethodName = "auto",
+    conflicts: ConflictsName = "resolve",
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -124,6 +129,12 @@ def cluster(
         Known classes, -1 where unknown.
     method : {"auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}
         "auto" is :func:`choose`. For the others see `METHODS`.
+    conflicts : {"resolve", "refuse"}, default="resolve"
+        "resolve" sets links aside, the least probable by data and other links, until the rest
+        agrees. Where many answers seem wrong, none is taken for certain: methods that weigh links
+        get confidences of at most 0.9, less for those that are improbable. A warning tells of
+        both. "refuse" takes links as they are: most methods raise `ConflictError` on
+        contradictions.
     random_state : int, RandomState or None
         For methods that draw at random (kernel, skms, metric, groups; consensus from 2,500 rows
         on, which takes None for 0).
@@ -137,9 +148,11 @@ def cluster(
         ``n_clusters`` (exactly) or ``max_clusters``, ``bandwidth``, ``kernel``, ``n_neighbors``,
         ``metric`` or ``max_iter``, for methods that take them, as their estimators do.
         ``space="kernel"`` lets "mean-shift" move rows in a Gaussian kernel's space
-        (:class:`KernelMeanShift` without links) instead of the columns' own, "input". ``metric="cosine"`` goes by the directions of rows instead of their
-        places (text embeddings, counts); no method scales columns then. With "auto" parameters
-        have a say in the choice.
+        (:class:`KernelMeanShift` without links) instead of the columns' own, "input";
+        ``space="graph"`` in diffusion coordinates of the graph of neighbours
+        (:class:`GraphMeanShift`). ``metric="cosine"`` goes by the directions of rows instead of
+        their places (text embeddings, counts); no method scales columns then. With "auto"
+        parameters have a say in the choice.
 
     Returns
     -------
@@ -158,6 +171,7 @@ def cluster(
     from sklearn.utils import check_array
 
     from linkshift.estimators._base import closed_links
+    from linkshift.links import ClosedLinks
     from linkshift.metrics import link_satisfaction
 
     tables = _views(X)
@@ -166,10 +180,12 @@ def cluster(
     table = X if tables is None else tables[0]
     n_rows = check_array(table, dtype=None, ensure_all_finite=False).shape[0]
     n_views = 1 if tables is None else len(tables)
-    joined = closed_links(links, partial_labels, n_rows, counted=True).links
+    links = ClosedLinks.coerce(links, n_rows).links
+    answers = settled_answers(tables or [X], links, partial_labels, n_rows, conflicts)
+    joined = closed_links(answers.links, partial_labels, n_rows, counted=True).links
     asked = _asked(params)
     if method == "auto":
-        labelled = partial_labels is not None and links is None
+        labelled = partial_labels is not None and not len(links)
         choice = choose(joined, labelled=labelled, n_views=n_views, given=asked)
     elif method in METHODS:
         choice = Choice(method, "as asked for", {})
@@ -182,6 +198,11 @@ def cluster(
     row = METHODS[choice.method]
     check_params(row.name, asked if n_views == 1 else {**asked, "views": tables})
     row.check_given(Given(asked, joined, n_rows))
+    weighs = row.conflicts != "refused"  # others want links that are certain
+    if weighs and answers.doubted is not None:
+        joined = closed_links(answers.doubted, partial_labels, n_rows, counted=True).links
+    links = answers.doubted if weighs and answers.doubted is not None else answers.links
+    answers.tell(weighs=weighs)
     if on_choice is not None:
         on_choice(choice)
     all_params = {**choice.params, **asked}
@@ -193,7 +214,9 @@ def cluster(
     model.fit(X, **({"links": links, "partial_labels": partial_labels} if len(joined) else {}))
     seconds = time.perf_counter() - start
     report = link_satisfaction(model.labels_, joined)
-    return Clustering(model.labels_, row.name, choice.why, model, joined, report, seconds)
+    return Clustering(
+        model.labels_, row.name, choice.why, model, joined, answers.set_aside, report, seconds
+    )
 
 
 def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,14 +255,7 @@ def choose(
 
     The first line that fits decides:
 
-    ===================================================================  ==========
-    what there is                                                        method
-    ===================================================================  ==========
-    several views                                                        groups
-    ``bandwidth``, ``kernel``, ``n_neighbors``, ``space``, ``max_iter``  mean-shift
-    anything else, with or without links                                 consensus
-    ===================================================================  ==========
-
+    ===================================================================  ===
     Known labels count as the links between all of them. ``python -m benchmarks.run auto`` compares
     the methods on sets that had a part in finding the constants of "consensus" and on others that
     had none.
@@ -273,7 +289,7 @@ def choose(
         if name in given:
             return Choice("mean-shift", f"the method that {name} is for", {})
     if not len(links):
-        return Choice("consensus", "no links to go by; partitions that agree", {})
+        return Choice("consensus", "no links to go by: the partition that most agree on", {})
     what = "known labels" if labelled else counted(len(links), "link")
     help_ = "helps" if what == "1 link" else "help"
     return Choice("consensus", f"{what} {help_} to choose among partitions", {})

@@ -18,7 +18,7 @@ from linkshift._core.text import counted
 if TYPE_CHECKING:
     from linkshift.links import Links
 
-SPACES = ("input", "kernel")
+SPACES = ("input", "kernel", "graph")
 DISTANCES = ("euclidean", "cosine")
 _COUNT = frozenset({"n_clusters", "max_clusters"})
 MethodName = Literal["auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
@@ -78,6 +78,9 @@ def _make_mean_shift(
     common = {"metric": metric, **setting.common}
     if space == "kernel":
         model: Any = _make_kernel("project", setting, n_neighbors, metric)
+    elif space == "graph":
+        n_neighbors = min(20, max(setting.n_rows - 1, 1)) if n_neighbors is None else n_neighbors
+        model = linkshift.GraphMeanShift(n_neighbors=n_neighbors, **common)
     elif _is_by_links(bandwidth):
         model = linkshift.PathMeanShift(kernel=profile, **common)
     else:
@@ -93,16 +96,22 @@ def _is_by_links(bandwidth: Any) -> bool:
     return isinstance(bandwidth, str) and bandwidth == "links"
 
 
-def _inner(model: Any) -> tuple[Any, bool]:
-    """Give the clusterer that was refined, or the model itself; and whether by a kernel's space."""
+def _inner(model: Any) -> tuple[Any, str]:
+    """Give the clusterer that was refined, or the model itself; and where rows moved."""
     inner = getattr(model, "estimator_", model)
-    return inner, hasattr(inner, "rank_")
+    moved = "graph" if hasattr(inner, "embedding_") else "input"
+    return inner, "kernel" if hasattr(inner, "rank_") else moved
 
 
 def _describe_mean_shift(model: Any) -> str:
-    inner, in_kernel_space = _inner(model)
-    if in_kernel_space:
+    inner, space = _inner(model)
+    if space == "kernel":
         words = _describe_kernel("", inner)
+    elif space == "graph":
+        words = (
+            f"Mean shift in {inner.coordinates} coordinates of the neighbour graph{_by(inner)}, "
+            f"{counted(inner.n_edges, 'edge')} a row, {counted(inner.n_neighbors, 'neighbour')}."
+        )
     else:
         kernel = getattr(inner.kernel, "name", inner.kernel)
         words = f"Mean shift with the {kernel} kernel{_by(inner)}, {_describe_bandwidth(inner)}."
@@ -131,8 +140,8 @@ def _describe_bandwidth(model: Any) -> str:
 
 
 def _bandwidth_of_mean_shift(model: Any) -> Any:
-    inner, in_kernel_space = _inner(model)
-    return None if in_kernel_space else inner.bandwidth_
+    inner, space = _inner(model)
+    return inner.bandwidth_ if space == "input" else None
 
 
 def _check_one_count(params: Params) -> None:
@@ -153,11 +162,12 @@ def _check_reach(params: Params) -> None:
         raise Refusal(
             f"space must be {' or '.join(map(repr, SPACES))}, got {space!r}.", parameter="space"
         )
-    if space == "kernel" and not params.keys().isdisjoint({"bandwidth", "kernel"}):
+    if space not in (None, "input") and not params.keys().isdisjoint({"bandwidth", "kernel"}):
         raise Refusal(
-            "In a kernel's space rows see as far as the number of neighbours says.",
+            f"In a {space}'s space rows see as far as the number of neighbours says.",
             "bandwidth and kernel are for space='input'.",
-            command="--bandwidth and --kernel have no meaning with --space kernel; leave them out.",
+            command=f"--bandwidth and --kernel have no meaning with --space {space}; leave them "
+            "out.",
             parameter="space",
         )
     if params.keys() >= {"bandwidth", "n_neighbors"}:

@@ -16,12 +16,14 @@ from sklearn.base import BaseEstimator
 from linkshift._core.threads import one_blas_thread
 from linkshift.estimators import (
     constrained_mean_shift,
+    graph_mean_shift,
     kernel_mean_shift,
     mean_shift,
     metric_mean_shift,
     path_mean_shift,
 )
 from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._mean_shift_parts import centers_of
 from linkshift.estimators.consensus_clustering import ConsensusClustering
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.estimators.refined_clustering import RefinedClustering
@@ -37,6 +39,7 @@ from linkshift.profiles import Profile
 from linkshift.shift.binning import pool_points
 from linkshift.shift.constrained.runs import Run
 from linkshift.shift.density import build_density
+from linkshift.spaces.graph import FEW, GraphSpace
 from linkshift.spaces.kernel import Kernel, KernelSpace
 
 Values = dict[str, Any]
@@ -140,10 +143,11 @@ _MEAN_SHIFT = {
     "_state.density": "Density",
     "_state.cells.side": "float >0 ?",
     "_state.cell_labels": "i cells 0..k ?",
+    "_state.told": "i k -1..n ?",
     "bandwidth_": "float >0 | f n >0",
     "n_iter_": "int 0..",
     "paths_": "list ?",
-    "labels_": "i n -1..k",
+    "labels_": "i n -1..n",
 }
 
 
@@ -158,8 +162,21 @@ def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
         raise Refused("its density is not that of its rows")
     for path in values["paths_"] or ():
         check("paths_", path, "x * d", sizes)
-    state = mean_shift._State(density, modes, bandwidth, cells, values["_state.cell_labels"])
-    return state, {"cluster_centers_": modes.centers, "n_clusters_": sizes["k"]}
+    told, labels, centers = values["_state.told"], values["labels_"], modes.centers
+    if (labels.max() >= sizes["k"]) if told is None else not _is_told(told, labels):
+        raise Refused("its rows are in clusters that are not there")
+    if told is not None:
+        centers = centers_of(modes, told, X, labels)
+    state = mean_shift._State(density, modes, bandwidth, cells, values["_state.cell_labels"], told)
+    return state, {"cluster_centers_": centers, "n_clusters_": len(centers)}
+
+
+def _is_told(told: Any, labels: Any) -> bool:
+    """Whether clusters of modes and of rows are the same ones, but for those of no single mode."""
+    found = np.unique(labels[labels >= 0])
+    whole = len(found) > 0 and int(found[-1]) == len(found) - 1
+    own = set(told[told >= 0].tolist())
+    return whole and own <= set(found.tolist()) and ((told < 0).any() or len(own) == len(found))
 
 
 _PATH = {
@@ -292,6 +309,32 @@ def _metric(_: Any, values: Values, sizes: Sizes) -> Built:
     from_labels = values["_state.from_labels"]
     state = metric_mean_shift._State(space, rank, root, landscape, modes, from_labels)
     return state, {} if space is None else {"sigma_": space.kernel.sigma}
+
+
+# GraphMeanShift ----------------------------------------------------------------------------------
+
+_GRAPH = {
+    "_state.shift": "MeanShift",
+    "_state.space.n_edges": "int 1..",
+    "_state.space.scale": "f rows >0 ?",
+    "_state.space.values": "f axes ?",
+    "labels_": "i n 0..n",
+}
+
+
+def _graph(_: Any, values: Values, sizes: Sizes) -> Built:
+    """Take coordinates from the shift in them: eigenvectors are not computed again."""
+    X, (shift, n_edges, scale, eigen, labels) = values["_fit_X"], [values[k] for k in _GRAPH]
+    rows, of_row = graph_mean_shift.distinct_rows(X)
+    n, points = len(rows), shift._fit_X
+    width = n if n < FEW else sizes.get("axes", sizes["d"])
+    if points.shape != (n, width) or (scale is None) != (eigen is None) or n_edges > max(n - 1, 1):
+        raise Refused("its coordinates are not those of its rows")
+    if sizes.get("rows", n) != n or not np.array_equal(labels, shift.labels_[of_row]):
+        raise Refused("its rows are in clusters of other rows")
+    space = GraphSpace(X[rows].astype(np.float64), points, n_edges, scale, eigen)
+    state = graph_mean_shift._State(space, shift, of_row)
+    return state, graph_mean_shift.attributes_of(state)
 
 
 # GroupFeatureClustering, RefinedClustering, ConsensusClustering ----------------------------------
@@ -439,6 +482,7 @@ _CMS = constrained_mean_shift.ConstrainedMeanShift
 _PARTS = {
     "ConsensusClustering": _Part(ConsensusClustering, _CONSENSUS, _consensus),
     "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
+    "GraphMeanShift": _Part(graph_mean_shift.GraphMeanShift, _GRAPH, _graph),
     "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
     "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),
     "MeanShift": _Part(mean_shift.MeanShift, _MEAN_SHIFT, _mean_shift),

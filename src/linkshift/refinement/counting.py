@@ -64,6 +64,7 @@ def to_count(
     *,
     exactly: int | None = None,
     at_most: int | None = None,
+    weight: Array | None = None,
 ) -> Array:
     """Bring clusters to a number, and break no certain link that holds.
 
@@ -77,6 +78,8 @@ def to_count(
         The links.
     exactly, at_most : int, default=None
         The number, or its bound; one of them, or neither: then labels come back as they are.
+    weight : ndarray of shape (n,), default=None
+        Weight of each row in sums of squares and means.
 
     Returns
     -------
@@ -89,7 +92,11 @@ def to_count(
         return dense(labels)
     points, closure = X.astype(np.float64), agreeing(closed)
     labels = _with_units(dense(labels), closure)
-    labels = _fewer(points, labels, closure, most)
+    if weight is None:
+        weight = np.ones(len(labels))
+    else:  # rows without weight follow, but a cluster of such rows needs a mean
+        weight = np.maximum(weight, np.finfo(np.float64).eps * weight.max(initial=1.0))
+    labels = _fewer(points, weight, labels, closure, most)
     found = count_clusters(labels)
     if found > most:
         warn(
@@ -102,7 +109,7 @@ def to_count(
             )
         )
     if exactly is not None and found < exactly:
-        labels = _more(points, labels, closure, exactly)
+        labels = _more(points, weight, labels, closure, exactly)
     return labels
 
 
@@ -114,13 +121,21 @@ def _with_units(labels: Array, closure: Closure) -> Array:
     return dense(labels)
 
 
+def _means(X: Array, weight: Array, group: Array) -> tuple[Array, Array]:
+    """Weight and mean of each group."""
+    size = np.bincount(group, weights=weight)
+    mean = np.zeros((len(size), X.shape[1]))
+    np.add.at(mean, group, weight[:, None] * X)
+    return size, mean / size[:, None]
+
+
 # Fewer -------------------------------------------------------------------------------------------
 
 
-def _fewer(X: Array, labels: Array, closure: Closure, most: int) -> Array:
+def _fewer(X: Array, weight: Array, labels: Array, closure: Closure, most: int) -> Array:
     """Merge, and dissolve what cannot be merged."""
     while count_clusters(labels) > most:
-        merged = _merge(X, labels, _foes(labels, closure), most)
+        merged = _merge(X, weight, labels, _foes(labels, closure), most)
         if count_clusters(merged) > most:
             merged = _dissolve(X, merged, closure)
         if count_clusters(merged) == count_clusters(labels):
@@ -140,7 +155,7 @@ def _foes(labels: Array, closure: Closure) -> list[set[int]]:
     return foes
 
 
-def _merge(X: Array, labels: Array, foes: list[set[int]], most: int) -> Array:
+def _merge(X: Array, weight: Array, labels: Array, foes: list[set[int]], most: int) -> Array:
     """Merge the cheapest pair of clusters that may be merged, until there are few enough.
 
     Every cluster knows its cheapest partner. Mergers make the others' no cheaper (Ward's criterion
@@ -148,10 +163,7 @@ def _merge(X: Array, labels: Array, foes: list[set[int]], most: int) -> Array:
     """
     inside = labels >= 0
     n = count_clusters(labels)
-    size = np.bincount(labels[inside], minlength=n).astype(np.float64)
-    mean = np.zeros((n, X.shape[1]))
-    np.add.at(mean, labels[inside], X[inside])
-    mean /= size[:, None]
+    size, mean = _means(X[inside], weight[inside], labels[inside])
     alive, into, version = np.ones(n, dtype=bool), np.arange(n), np.zeros(n, dtype=np.int64)
 
     def entry(a: int) -> tuple[float, int, int, int, int]:
@@ -265,7 +277,7 @@ def _swap(u: int, home: Array, foes: dict[int, list[int]], clusters: list[int]) 
 # More --------------------------------------------------------------------------------------------
 
 
-def _more(X: Array, labels: Array, closure: Closure, exactly: int) -> Array:
+def _more(X: Array, weight: Array, labels: Array, closure: Closure, exactly: int) -> Array:
     """Split the widest cluster in two until there are enough."""
     together = _together(X, labels, closure)
     groups = len(np.unique(together[labels >= 0]))
@@ -283,10 +295,12 @@ def _more(X: Array, labels: Array, closure: Closure, exactly: int) -> Array:
         for c in set(range(found)) - set(width):
             rows = np.flatnonzero(labels == c)
             one = len(np.unique(together[rows])) == 1
-            width[c] = -1.0 if one else float(((X[rows] - X[rows].mean(axis=0)) ** 2).sum())
+            _, mean = _means(X[rows], weight[rows], np.zeros(len(rows), dtype=np.intp))
+            squares = weight[rows] @ ((X[rows] - mean) ** 2).sum(axis=1)
+            width[c] = -1.0 if one else float(squares)
         widest = max(width, key=lambda c: (width[c], -c))
         rows = np.flatnonzero(labels == widest)
-        labels[rows[_halved(X[rows], together[rows])]] = found
+        labels[rows[_halved(X[rows], weight[rows], together[rows])]] = found
         del width[widest]
     return labels
 
@@ -302,18 +316,15 @@ def _together(X: Array, labels: Array, closure: Closure) -> Array:
     return ClosedLinks(Links(must=must), n).component
 
 
-def _halved(X: Array, group: Array) -> Array:
+def _halved(X: Array, weight: Array, group: Array) -> Array:
     """Which rows go to the second of two parts: 2-means of groups, from two that are far apart."""
     code = np.unique(group, return_inverse=True)[1]
-    size = np.bincount(code).astype(np.float64)
-    mean = np.zeros((len(size), X.shape[1]))
-    np.add.at(mean, code, X)
-    mean /= size[:, None]
+    size, mean = _means(X, weight, code)
 
     def far(point: Array) -> Array:
         return np.asarray(((mean - point) ** 2).sum(axis=1))
 
-    start = int(far(X.mean(axis=0)).argmax())
+    start = int(far(np.average(mean, axis=0, weights=size)).argmax())
     centres = mean[[start, int(far(mean[start]).argmax())]]
     side = np.zeros(len(size), dtype=bool)
     for _ in range(_ROUNDS):

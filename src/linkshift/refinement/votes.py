@@ -14,29 +14,27 @@ from linkshift.links import Links
 __all__ = ["merge_by_votes"]
 
 # Of the must-links expected between two parts of one class, those that two classes show, because
-# clusters are not pure. Fitted by ARI on near and on random pairs, as the other two.
+# clusters are not pure. Fitted by ARI on near and on random pairs.
 _IMPURITY = 0.15
-_FOR = float(np.log(1.0 / _IMPURITY))  # what a must-link between two clusters says
-_AGAINST = float(
-    np.log(10.0)
-)  # what a cannot-link says; no less, or mergers could break more links
+_WEIGHT = float(np.log(1.0 / _IMPURITY))  # of a link: a cannot-link takes a must-link back
 _PRIOR = 1.0  # two clusters are two until something is said
 
 
 def merge_by_votes(labels: Array, links: Links) -> Array:
     r"""Merge clusters while links say that two of them are one, the clearest case first.
 
-    Must-links between two clusters are compared with those to be expected if the clusters were parts
-    of one, :math:`e_{ab} = 2 \sqrt{m_{aa} m_{bb}}`: links fall anywhere in it, and :math:`m_{aa}` of
-    them fell within the one part, :math:`m_{bb}` within the other. Clusters of different classes
-    have some, too, a share :math:`\rho` of these. The logarithm of the two (Poisson) likelihoods'
-    ratio, less what cannot-links say,
+    Must-links between two clusters are compared with those to be expected if the clusters were
+    parts of one, :math:`e_{ab} = 2 \sqrt{l_a l_b}`: links fall anywhere in it, and :math:`m_{aa}`
+    of them fell within the one part, :math:`m_{bb}` within the other. Few say little:
+    :math:`l_a = \max(m_{aa} - \sqrt{m_{aa}}, 0)` is the count less its standard deviation. Clusters
+    of different classes have some, too, a share :math:`\rho` of these. The logarithm of the two
+    (Poisson) likelihoods' ratio, less what cannot-links say,
 
-    .. math:: s_{ab} = m_{ab} \log \tfrac{1}{\rho} - (1 - \rho)\, e_{ab} - \kappa\, c_{ab} - \pi,
+    .. math:: s_{ab} = (m_{ab} - c_{ab}) \log \tfrac{1}{\rho} - (1 - \rho)\, e_{ab} - \pi,
 
-    must be positive. m and c are sums of confidences, :math:`\rho = 0.15, \kappa = \log 10,
-    \pi = 1`. As :math:`\kappa > \log (1 / \rho)`, no merger breaks more cannot-links than it mends
-    must-links. Noise has no vote. Returns labels from 0 without gaps.
+    must be positive. m and c are sums of confidences, :math:`\rho = 0.15, \pi = 1`. No merger
+    breaks more cannot-links than it mends must-links. Noise has no vote. Returns labels from 0
+    without gaps.
     """
     labels = dense(labels)
     into = np.arange(int(labels.max(initial=-1)) + 1)
@@ -46,8 +44,9 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
 
     def score(a: int, b: int) -> float:
         must, cannot = between[a][b]
-        expected = 2.0 * float(np.sqrt(inside[a] * inside[b]))
-        return _FOR * must - (1.0 - _IMPURITY) * expected - _AGAINST * cannot - _PRIOR
+        least = [max(inside[c] - float(np.sqrt(inside[c])), 0.0) for c in (a, b)]
+        expected = 2.0 * float(np.sqrt(least[0] * least[1]))
+        return _WEIGHT * (must - cannot) - (1.0 - _IMPURITY) * expected - _PRIOR
 
     heap = [(-score(a, b), a, b) for a in between for b in between[a] if a < b]
     heap = [entry for entry in heap if entry[0] < 0]
@@ -81,7 +80,7 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
 def _sums(
     labels: Array, links: Links, n_clusters: int
 ) -> tuple[Array, dict[int, dict[int, tuple[float, float]]]]:
-    """Confidence of must-links in each cluster; of must- and cannot-links between two, both ways."""
+    """Confidence of must-links in each cluster; of must- and cannot-links between any two."""
     inside = np.zeros(n_clusters)
     between: dict[int, dict[int, tuple[float, float]]] = {}
     for pairs, confidence, must in (

@@ -15,6 +15,7 @@ from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
+from linkshift.methods.answers import CONFLICTS
 from linkshift.methods.table import DISTANCES, SPACES
 
 if TYPE_CHECKING:
@@ -32,8 +33,11 @@ _HELP = {
     "kernel": f"{', '.join(opt.KERNELS)}. Default: flat.",
     "neighbours": "A bandwidth for each row: the distance to its K-th neighbour; with consensus, "
     "the neighbours that a row is joined to.",
-    "space": "Where --method mean-shift moves rows: among the columns, or in a Gaussian kernel's "
-    "space, which suits many columns and up to some thousand rows. Default: input.",
+    "conflicts": "What becomes of links that contradict each other. resolve: the least probable "
+    "are set aside, and told; refuse: links are taken as they are, and most methods stop.",
+    "space": "Where --method mean-shift moves rows: among the columns (input), in a Gaussian "
+    "kernel's space (kernel), or in the graph of neighbours (graph); these suit many columns "
+    "and up to some thousand rows. Default: input.",
     "metric": "cosine goes by the directions of rows, not by their lengths, and suits embeddings "
     "and counts; not for the methods metric and groups. Default: euclidean.",
     "view": "A view for --method groups; one option for each. COLUMNS are names, ranges first:last "
@@ -51,6 +55,7 @@ _SCALED = {
     "minmax": "minmax, each column goes from 0 to 1",
 }
 _SHOWN_CLUSTERS = 12
+_SHOWN_LINKS = 10  # set aside, of a kind
 
 
 def cluster(
@@ -70,6 +75,7 @@ def cluster(
     metric: Annotated[str | None, opt.word(DISTANCES, _HELP["metric"])] = None,
     clusters: Annotated[int | None, opt.value("K", _HELP["clusters"], min=1)] = None,
     max_clusters: Annotated[int | None, opt.value("K", _HELP["max_clusters"], min=1)] = None,
+    conflicts: Annotated[str, opt.word(CONFLICTS, _HELP["conflicts"])] = CONFLICTS[0],
     view: Annotated[list[str] | None, opt.value("NAME=COLUMNS", _HELP["view"])] = None,
     max_iter: Annotated[int | None, opt.value("N", _HELP["max_iter"], min=1)] = None,
     seed: Annotated[int, opt.seed] = 0,
@@ -116,7 +122,15 @@ def cluster(
             f"{counted(n_rows - 1, 'other')}; take fewer."
         )
     result = _cluster(
-        source, problem, console, scale, method, random_state=seed, n_jobs=threads, **params
+        source,
+        problem,
+        console,
+        scale,
+        method,
+        conflicts=conflicts,
+        random_state=seed,
+        n_jobs=threads,
+        **params,
     )
     if output is not None:
         write_labels(output, result.found.labels, problem.ids)
@@ -155,6 +169,7 @@ def bandwidth_option(text: str | None) -> float | str | None:
 def _cluster(
     source: Source, problem: Problem, console: Console, scale: str, method: Any, **asked: Any
 ) -> Result:
+    from linkshift.cli.reading.links import with_ids
     from linkshift.cli.reading.problem import count_conflicts
     from linkshift.cli.reading.scaling import Scaling
     from linkshift.cli.reading.views import by_view
@@ -170,7 +185,8 @@ def _cluster(
         chosen = METHODS[choice.method]
         if method == AUTO:
             console.say(f"Method: {choice.method}, {choice.why}.")
-        if chosen.conflicts == "weighed":  # others refuse contradictions themselves
+        # Other methods refuse contradictions themselves.
+        if asked["conflicts"] == "refuse" and chosen.conflicts == "weighed":
             n_conflicts = count_conflicts(source, problem, console)
         angular = asked.get("metric") == "cosine"
         console.say(_scale_note(scale, problem, choice.method, angular=angular))
@@ -194,6 +210,10 @@ def _cluster(
             softened = chosen is not None and chosen.conflicts == "softened"
             raise InputError(_contradiction(source, problem, softened)) from error
     console.say(found.done)
+    for kind, pairs in (("must", found.set_aside.must), ("cannot", found.set_aside.cannot)):
+        for pair in pairs[:_SHOWN_LINKS].tolist():
+            ends = ", ".join(map(repr, with_ids(pair, problem.ids)))
+            console.say(f"Set aside: {kind}-link ({ends}).")
     sizes = cluster_sizes(found.labels)
     return Result(source, problem, scaling, found, n_conflicts, asked, *sizes)
 
@@ -214,7 +234,7 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
         which, check = "links", f" (linkshift links check {file} shows all)"
     return (
         f"the {which} contradict each other in {counted(len(conflicts), 'place')}, first: {first}. "
-        f"Correct them{check}{softer}, or use --method mean-shift, which copes with contradictions."
+        f"Correct them{check}{softer}, or let --conflicts resolve set the least probable aside."
     )
 
 

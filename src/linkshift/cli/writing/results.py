@@ -187,6 +187,10 @@ def as_dict(result: Result) -> dict[str, Any]:
         told = {name: getattr(kept, name) for name in counts}
         told["violated_must"] = kept.violated_must.tolist()
         told["violated_cannot"] = kept.violated_cannot.tolist()
+        told["set_aside"] = {
+            "must": found.set_aside.must.tolist(),
+            "cannot": found.set_aside.cannot.tolist(),
+        }
         report["links"] = {**told, "n_conflicts": result.n_conflicts}
     if problem.views is not None:
         views: dict[str, Any] = {"names": list(problem.views)}

@@ -1,4 +1,4 @@
-"""Links that constrained mean shift would not look at."""
+"""What constrained mean shift has to say about links before it uses them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import numpy as np
 from linkshift._core.messages import Advice, warn
 from linkshift.links import ClosedLinks
 
-__all__ = ["refuse_idle"]
+__all__ = ["check_usable", "warn_without_cannot"]
 
 
-def refuse_idle(closed: ClosedLinks, *, refined: bool, enforced: bool) -> None:
+def check_usable(closed: ClosedLinks, *, refine: str | None, enforce: bool) -> None:
     """Refuse links that nothing would look at, and contradictions among certain ones."""
-    links, idle = closed.links, not refined and not enforced
-    if not refined and (links.must_confidence < 1.0).any():
+    links = closed.links
+    if refine is None and (links.must_confidence < 1.0).any():
         raise ValueError(
             "Must-links with a confidence below one act through refinement alone; set "
             "refine='links', or give them confidence one."
         )
+    idle = refine is None and not enforce
     if idle and len(links.must) and not len(links.cannot):
         raise ValueError(
             "With refine=None and enforce=False must-links only spread cannot-links, and there "
@@ -31,6 +32,19 @@ def refuse_idle(closed: ClosedLinks, *, refined: bool, enforced: bool) -> None:
                 "No must-link carries a cannot-link of confidence one to other rows, and with "
                 "refine=None and enforce=False must-links do nothing else.",
                 "Set refine='links' or enforce=True to use them.",
+                parameter="links",
+            )
+        )
+
+
+def warn_without_cannot(closed: ClosedLinks) -> None:
+    """Tell what a growing bandwidth does when no link is in its way."""
+    if not len(closed.links.cannot):
+        warn(
+            Advice(
+                "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
+                "merges all rows into one cluster.",
+                "Give cannot-links, a fixed bandwidth, or use MeanShift.",
                 parameter="links",
             )
         )
