@@ -61,7 +61,7 @@ def test_links(run, data, links, pairs, words):
 
 
 def test_no_links(run, data):
-    answer = chosen(run, data, words="no links to go by; partitions that agree")
+    answer = chosen(run, data, words="no links to go by: the partition that most agree on")
     assert answer["method"] == "consensus"
     assert answer["done"].startswith("Consensus of ")
     assert answer["links"] is None

@@ -232,7 +232,7 @@ def test_ids_given_as_labels_get_a_warning(run, data):
 def test_contradictions_warn_and_go_on(run, data, links):
     file = links("s00,s20,must", "s20,s21,must", "s00,s21,cannot")
     options = ("--id-column", "name", "--json", "--quiet", "--conflicts", "refuse")
-    result = run("cluster", data, "--links", file, *options)
+    result = run("cluster", data, "--links", file, "--method", "mean-shift", *options)
     assert "Warning: the links contradict each other in 1 place" in result.stderr
     assert "cannot-link ('s00', 's21') against must-links 's00' - 's20' - 's21'" in result.stderr
     assert "linkshift links check links.csv" in result.stderr
