@@ -92,8 +92,8 @@ def test_without_links_it_is_the_consensus(moons):
     np.testing.assert_array_equal(found.labels, ConsensusClustering().fit_predict(X))
     assert found.n_clusters == found.labels.max() + 1
     assert repr(found) == (
-        f"<{found.n_clusters} clusters of 80 rows by consensus: no links to go by; partitions "
-        "that agree>"
+        f"<{found.n_clusters} clusters of 80 rows by consensus: no links to go by: the partition "
+        "that most agree on>"
     )
     assert found.bandwidth is None
     assert found.explain(0).label == found.labels[0]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import linkshift
-from linkshift import Links, MeanShift, refine
+from linkshift import ConsensusClustering, Links, MeanShift, refine
 from linkshift.cli.writing import results
 from linkshift.methods import METHODS
 
@@ -30,7 +30,7 @@ def test_labels_go_to_stdout_by_row(run, data, groups):
     out = table(run("cluster", data).stdout)
     assert list(out.columns) == ["row", "label"]
     assert out["row"].tolist() == list(range(60))
-    assert np.array_equal(out["label"], MeanShift().fit(groups).labels_)
+    assert np.array_equal(out["label"], ConsensusClustering().fit(groups).labels_)
     assert partition(out["label"].to_numpy()) == THREE
 
 
@@ -44,7 +44,10 @@ def test_stderr_tells_columns_scale_method_and_sizes(run, data):
     err = run("cluster", data).stderr
     assert "60 rows, 2 columns used: x, y. Left out: name (text)." in err
     assert "Scale: none" in err
-    assert "Mean shift with the flat kernel, bandwidth" in err
+    assert "Consensus of " in err
+    assert "Mean shift with the flat kernel, bandwidth" in (
+        run("cluster", data, "--method", "mean-shift").stderr
+    )
     assert "3 clusters, sizes 20, 20, 20." in err
     assert "refine" not in err
 
@@ -104,7 +107,7 @@ def test_scale(run, here, groups, scale):
         X = (wide - wide.mean(axis=0)) / wide.std(axis=0)
     else:
         X = (wide - wide.min(axis=0)) / np.ptp(wide, axis=0)
-    result = run("cluster", "data.npy", "--scale", scale, "--json")
+    result = run("cluster", "data.npy", "--scale", scale, "--json", "--method", "mean-shift")
     model = MeanShift().fit(X)
     out = json.loads(result.stdout)
     assert out["labels"] == model.labels_.tolist()
@@ -229,7 +232,7 @@ def test_ids_given_as_labels_get_a_warning(run, data):
 def test_contradictions_warn_and_go_on(run, data, links):
     file = links("s00,s20,must", "s20,s21,must", "s00,s21,cannot")
     options = ("--id-column", "name", "--json", "--quiet", "--conflicts", "refuse")
-    result = run("cluster", data, "--links", file, *options)
+    result = run("cluster", data, "--links", file, "--method", "mean-shift", *options)
     assert "Warning: the links contradict each other in 1 place" in result.stderr
     assert "cannot-link ('s00', 's21') against must-links 's00' - 's20' - 's21'" in result.stderr
     assert "linkshift links check links.csv" in result.stderr
@@ -247,7 +250,7 @@ def test_json_is_one_object(run, data, links):
     assert out["n_samples"] == 60
     assert out["n_clusters"] == len(out["sizes"]) == 2
     assert sorted(out["sizes"]) == [20, 40]
-    assert out["method"] == "mean-shift"
+    assert out["method"] == "consensus"
     assert out["seconds"] > 0
     assert {"linkshift", "python", "numpy", "scikit-learn"} <= set(out["versions"])
     assert out["links"]["must_kept"] == 1
@@ -272,7 +275,7 @@ def test_noise_is_counted_apart(run, data, monkeypatch):
 
     row = replace(METHODS["mean-shift"], make=noisy)
     monkeypatch.setitem(METHODS, "mean-shift", row)
-    result = run("cluster", data, "--json")
+    result = run("cluster", data, "--json", "--method", "mean-shift")
     out = json.loads(result.stdout)
     noise = out["labels"].count(-1)
     assert 0 < noise == out["n_noise"]
@@ -297,7 +300,7 @@ def test_modes_are_drawn_in_the_units_of_the_data(run, here, groups, monkeypatch
         lambda path, X, labels, **extras: drawn.update(extras),
     )
     np.save("data.npy", groups * (1, 1000) + 50)
-    run("cluster", "data.npy", "--scale", "standard", "--plot", "p.png")
+    run("cluster", "data.npy", "--scale", "standard", "--plot", "p.png", "--method", "mean-shift")
     found = (drawn["modes"] - 50) / (1, 1000)
     found = found[np.lexsort(found.round().T)]
     assert np.allclose(found, [(0, 0), (5, 0), (0, 5)], atol=0.3)

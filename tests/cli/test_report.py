@@ -92,7 +92,7 @@ def test_tells_what_came_out(run, data, links):
     for section in ("Picture", "Clusters", "Links", "Bandwidths", "How to reproduce it"):
         assert f"<h2>{section}</h2>" in page
     facts = rows(page)
-    assert facts["method"] == "cms"
+    assert facts["method"] == "consensus"
     assert facts["scale"] == "none"
     assert facts["seed"] == "0"
     assert {name: facts[name] for name in answer["versions"]} == answer["versions"]
@@ -127,7 +127,8 @@ def test_groups(run, data):
 
 def test_contradictions_are_told(run, data, links):
     file = links("0,1,must", "1,2,must", "0,2,cannot")
-    run("cluster", data, "--links", file, "--report", "r.html", "--conflicts", "refuse")
+    options = ("--conflicts", "refuse", "--method", "mean-shift")
+    run("cluster", data, "--links", file, "--report", "r.html", *options)
     assert re.search(r"1\s+conflict|contradict", " ".join(Page(read()).words))
 
 

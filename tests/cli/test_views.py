@@ -372,10 +372,9 @@ def test_links_can_be_checked_against_views(run, here, arrays, links):
 
 def test_the_number_of_clusters(refused, views, data):
     assert "Give --clusters K" in refused("cluster", views, "--method", "groups", *VIEWS)
-    message = refused("cluster", data, "--clusters", "3", "--method", "mean-shift")
-    assert "A number of clusters has no meaning with the method mean-shift" in message
-    assert "--view NAME=COLUMNS" in refused("cluster", data, "--clusters", "3")
-    assert "Leave --clusters out, or use --method groups." in message
+    message = refused("cluster", data, "--clusters", "3", "--method", "skms")
+    assert "A number of clusters has no meaning with the method skms" in message
+    assert "Leave --clusters out, or use --method consensus or " in message
     message = refused("cluster", views, "--method", "groups", "--clusters", 61, *VIEWS)
     assert "61 clusters are asked for, of 60 rows. Take a smaller --clusters." in message
     assert "--clusters" in refused("cluster", views, "--method", "groups", "--clusters", 0, *VIEWS)

@@ -7,7 +7,11 @@ import numpy as np
 
 
 def _filled(number):
-    return lambda a: np.full_like(a, number) if a.dtype.kind in "if" else a
+    def change(a):
+        fits = a.dtype.kind == "f" or (a.dtype.kind == "i" and number <= np.iinfo(a.dtype).max)
+        return np.full_like(a, number) if fits else a
+
+    return change
 
 
 def _last(number):

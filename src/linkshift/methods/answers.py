@@ -14,7 +14,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted
 from linkshift.estimators._base import known_classes
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 from linkshift.links._combine import weighted
 from linkshift.links._parse import Kind
 from linkshift.spaces.belief import Belief, link_belief
@@ -24,6 +24,7 @@ __all__ = ["CONFLICTS", "Answers", "ConflictsName", "settled_answers"]
 ConflictsName = Literal["resolve", "refuse"]
 CONFLICTS = ("resolve", "refuse")
 _FEW = 20  # links below this number say nothing of how reliable they are
+_CONFIRMED = 50  # links that others imply, without a contradiction: answers are reliable then
 _RELIABLE = 0.02  # so many set aside for contradictions are slips; more, and no link is certain
 _UNCERTAIN = 0.9  # largest confidence then: links are weighed, and nothing is inferred from them
 _LEAST = 0.05  # and the smallest
@@ -108,10 +109,10 @@ def settled_answers(
     if partial_labels is not None:
         known = Links.from_labels(known_classes(partial_labels, n))
     joined = links + known
-    if not joined.conflicts():
-        # Data alone cannot tell a wrong answer from classes that it does not show.
+    torn = bool(joined.conflicts())
+    if not torn and (len(links) < _FEW or _confirmed(joined, n) >= _CONFIRMED):
         return Answers(links, none)
-    belief = _belief(tables, links)
+    belief = _belief(tables, links, torn=torn)
     must = -np.log(np.maximum(1 - belief.must, _NEVER)) * links.must_confidence
     cannot = -np.log(np.maximum(1 - belief.cannot, _NEVER)) * links.cannot_confidence
     must, cannot = (np.maximum(cost, _NEVER) for cost in (must, cannot))
@@ -121,8 +122,9 @@ def settled_answers(
         _with_known(joined, links, known, "must", must, heavy),
         _with_known(joined, links, known, "cannot", cannot, heavy),
     ).set_aside
-    slips = len(aside) <= 1 + _RELIABLE * len(links)
-    rate = 0.0 if slips else max(belief.error_rate, len(aside) / len(links))
+    rate = max(belief.error_rate, len(aside) / len(links))
+    if belief.error_rate == 0 and len(aside) <= 1 + _RELIABLE * len(links):
+        rate = 0.0
     doubted = _doubted(links, belief) if rate else None
     if doubted is not None:
         doubted = doubted.remove(aside.must, aside.cannot)
@@ -142,13 +144,24 @@ def _doubted(links: Links, belief: Belief) -> Links:
     return links._make(pairs, links.n_samples)
 
 
-def _belief(tables: Sequence[Any], links: Links) -> Belief:
+def _confirmed(links: Links, n: int) -> int:
+    """Count the links that others imply: so many times could wrong answers have shown, and did not.
+
+    With one answer in twenty wrong, fifty of them would leave no contradiction in one case of ten.
+    """
+    closed = ClosedLinks(links, n)
+    of_must = len(links.must) - (n - int(closed.must_component.max(initial=-1)) - 1)
+    between = np.sort(closed.must_component[links.cannot], axis=1)
+    return of_must + len(between) - len(np.unique(between, axis=0))
+
+
+def _belief(tables: Sequence[Any], links: Links, *, torn: bool) -> Belief:
     """Probabilities that links are right by the data; ones where it has nothing to say."""
     numbers = [check_array(X, dtype=np.float64, ensure_all_finite=False) for X in tables]
     if not all(len(X) == len(numbers[0]) and np.isfinite(X).all() for X in numbers):
         # The method will say what is wrong with them.
         return Belief(np.ones(len(links.must)), np.ones(len(links.cannot)), 0.0)
-    found = link_belief(np.hstack(numbers), links, least_rate=_RELIABLE)
+    found = link_belief(np.hstack(numbers), links, least_rate=_RELIABLE if torn else 0.0)
     return found if len(links) >= _FEW else found._replace(error_rate=0.0)
 
 
