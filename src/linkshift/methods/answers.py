@@ -24,7 +24,7 @@ __all__ = ["CONFLICTS", "Answers", "ConflictsName", "settled_answers"]
 ConflictsName = Literal["resolve", "refuse"]
 CONFLICTS = ("resolve", "refuse")
 _FEW = 20  # links below this number say nothing of how reliable they are
-_CONFIRMED = 50  # links that others imply, without a contradiction: answers are reliable then
+_CONFIRMED = 50  # must-links that others imply, without a contradiction: answers are reliable
 _RELIABLE = 0.02  # so many set aside for contradictions are slips; more, and no link is certain
 _UNCERTAIN = 0.9  # largest confidence then: links are weighed, and nothing is inferred from them
 _LEAST = 0.05  # and the smallest
@@ -123,7 +123,7 @@ def settled_answers(
         _with_known(joined, links, known, "cannot", cannot, heavy),
     ).set_aside
     rate = max(belief.error_rate, len(aside) / len(links))
-    if belief.error_rate == 0 and len(aside) <= 1 + _RELIABLE * len(links):
+    if belief.error_rate <= _RELIABLE and len(aside) <= 1 + _RELIABLE * len(links):
         rate = 0.0
     doubted = _doubted(links, belief) if rate else None
     if doubted is not None:
@@ -145,14 +145,9 @@ def _doubted(links: Links, belief: Belief) -> Links:
 
 
 def _confirmed(links: Links, n: int) -> int:
-    """Count the links that others imply: so many times could wrong answers have shown, and did not.
-
-    With one answer in twenty wrong, fifty of them would leave no contradiction in one case of ten.
-    """
-    closed = ClosedLinks(links, n)
-    of_must = len(links.must) - (n - int(closed.must_component.max(initial=-1)) - 1)
-    between = np.sort(closed.must_component[links.cannot], axis=1)
-    return of_must + len(between) - len(np.unique(between, axis=0))
+    """Count the must-links that others imply: so often could wrong answers have shown."""
+    components = int(ClosedLinks(links, n).must_component.max(initial=-1)) + 1
+    return len(links.must) - (n - components)
 
 
 def _belief(tables: Sequence[Any], links: Links, *, torn: bool) -> Belief:
