@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,7 +24,7 @@ from linkshift.spaces.graph import FEW, GraphSpace, graph_space
 __all__ = ["GraphMeanShift"]
 
 _TIME, _N_EDGES = 64, 10
-_LEAST_NEIGHBOURS, _SHARE = 20, 50  # neighbours by default: 20, or a fiftieth of the rows
+_NEIGHBOURS = 20  # by default, up to a thousand rows
 _APART = 0.1  # bandwidth of corners of a simplex: each keeps to itself
 # No bandwidth is below this share of the spread: a cluster that walks cannot leave is one place
 # after a while, and what is left of differences within it means nothing.
@@ -74,8 +75,8 @@ class GraphMeanShift(Explains, LinkedClusterer):
     n_neighbors : int, default=None
         The bandwidth of each row is the distance to this neighbour in the coordinates, and at least
         a hundredth of the spread (root mean square) of diffusion coordinates. More neighbours give
-        fewer clusters. ``None`` takes 20, or a fiftieth of the distinct rows where that is more:
-        with a fixed number, clusters would grow in number with the rows.
+        fewer clusters. ``None`` takes 20, and :math:`20 \sqrt{n / 1000}` for more than a thousand
+        distinct rows: with a fixed number, clusters would grow in number with the rows.
     bandwidth : float, default=None
         One bandwidth for all rows instead, in the coordinates.
     metric : {"euclidean", "cosine"}, default="euclidean"
@@ -116,7 +117,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
 
     Time is that of neighbours (a tree up to 15 columns, all pairs above), of 40 eigenvectors, and
     of a Gaussian mean shift in 40 columns, in which all rows see all others: it grows with the
-    square of the rows.
+    square of the rows, and tens of thousands of rows take minutes.
 
     References
     ----------
@@ -253,7 +254,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
     def _neighbours(self, n: int) -> int:
         """Return k for bandwidths: as given, with a warning where there are fewer rows."""
         if self.n_neighbors is None:
-            return min(max(_LEAST_NEIGHBOURS, n // _SHARE), n - 1)
+            return min(max(_NEIGHBOURS, isqrt(_NEIGHBOURS**2 * n // 1000)), n - 1)
         return neighbours_at_hand(self.n_neighbors, n)
 
     def _predict(self, data: Array) -> Array:
