@@ -56,6 +56,21 @@ def test_quiet_says_nothing(run, data):
     assert run("cluster", data, "--quiet").stderr == ""
 
 
+def test_the_graph_of_neighbours(run, data, links, groups):
+    given = ("cluster", data, "--space", "graph", "--n-neighbors", 10)
+    result = run(*given, "--save", "m.npz")
+    labels = table(result.stdout)["label"].to_numpy()
+    assert partition(labels) == THREE
+    expected = linkshift.cluster(groups, space="graph", n_neighbors=10)
+    assert np.array_equal(labels, expected.labels)
+    assert expected.done in " ".join(result.stderr.split())
+    again = table(run("predict", "m.npz", data).stdout)["label"].to_numpy()
+    assert np.array_equal(again, labels)
+    assert "in the graph's space" in run("explain", "m.npz", 3).stdout
+    refined = run(*given, "--links", links("0,1,must", "0,20,cannot")).stderr
+    assert "then refine with 2 links" in " ".join(refined.split())
+
+
 def test_columns(run, data):
     result = run("cluster", data, "--columns", "y", "--bandwidth", 1)
     assert "1 column used: y. Left out: name (text), x (number)." in result.stderr

@@ -104,11 +104,12 @@ def test_bandwidths_that_are_taken():
 
 @pytest.mark.parametrize("method", ["auto", "mean-shift"])
 @pytest.mark.parametrize("other", [{"bandwidth": 1.0}, {"kernel": "flat"}])
-def test_a_kernels_space_has_no_bandwidth(method, other):
-    check_params(method, {"space": "kernel", "n_neighbors": 5})
-    refusal = refusal_of(method, space="kernel", **other)
+@pytest.mark.parametrize("space", ["kernel", "graph"])
+def test_other_spaces_have_no_bandwidth(method, other, space):
+    check_params(method, {"space": space, "n_neighbors": 5})
+    refusal = refusal_of(method, space=space, **other)
     assert refusal.parameter == "space"
-    assert "--space kernel" in refusal.text("command")
+    assert f"--space {space}" in refusal.text("command")
 
 
 @pytest.mark.parametrize("method", ["auto", "mean-shift"])

@@ -185,6 +185,13 @@ def test_every_row_twice_changes_nothing(kind):
     assert same_partition(twice.labels_[::2], once.labels_)
 
 
+@pytest.mark.parametrize(("n", "k"), [(12, 11), (90, 20), (1102, 20), (1103, 21)])
+def test_neighbours_by_default(n, k):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    one, other = (GraphMeanShift(n_neighbors=given).fit(X) for given in (None, k))
+    np.testing.assert_array_equal(one.bandwidth_, other.bandwidth_)
+
+
 # What is found --------------------------------------------------------------------------------
 
 
@@ -302,7 +309,7 @@ def test_one_call(links, metric):
 
 
 def test_one_call_with_few_rows_or_other_neighbours():
-    assert linkshift.cluster(rough(12), space="graph").model.n_neighbors == 11
+    assert linkshift.cluster(rough(12), space="graph").model.n_neighbors is None
     asked = linkshift.cluster(rough(), space="graph", n_neighbors=7, max_iter=50)
     assert (asked.model.n_neighbors, asked.model.max_iter) == (7, 50)
     for other in ({"bandwidth": 1.0}, {"kernel": "flat"}, {"bandwidth": "links"}):

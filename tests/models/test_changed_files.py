@@ -44,6 +44,8 @@ SOME = [
     "constrained",
     "constrained_halves",
     "kernel",
+    "graph",
+    "graph_smooth",
     "kernel_learned",
     "kernel_linear",
     "kernel_precomputed",

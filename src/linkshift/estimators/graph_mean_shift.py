@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,7 +23,8 @@ from linkshift.spaces.graph import FEW, GraphSpace, graph_space
 
 __all__ = ["GraphMeanShift"]
 
-_TIME, _N_EDGES, _N_NEIGHBORS = 64, 10, 20
+_TIME, _N_EDGES = 64, 10
+_NEIGHBOURS = 20  # by default, up to a thousand rows
 _APART = 0.1  # bandwidth of corners of a simplex: each keeps to itself
 # No bandwidth is below this share of the spread: a cluster that walks cannot leave is one place
 # after a while, and what is left of differences within it means nothing.
@@ -70,10 +72,11 @@ class GraphMeanShift(Explains, LinkedClusterer):
         Steps of the walk; more steps see larger clusters. For diffusion coordinates only.
     n_edges : int, default=10
         Nearest rows that a row is joined to, as many as there are. For diffusion coordinates only.
-    n_neighbors : int, default=20
+    n_neighbors : int, default=None
         The bandwidth of each row is the distance to this neighbour in the coordinates, and at least
         a hundredth of the spread (root mean square) of diffusion coordinates. More neighbours give
-        fewer clusters.
+        fewer clusters. ``None`` takes 20, and :math:`20 \sqrt{n / 1000}` for more than a thousand
+        distinct rows: with a fixed number, clusters would grow in number with the rows.
     bandwidth : float, default=None
         One bandwidth for all rows instead, in the coordinates.
     metric : {"euclidean", "cosine"}, default="euclidean"
@@ -114,7 +117,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
 
     Time is that of neighbours (a tree up to 15 columns, all pairs above), of 40 eigenvectors, and
     of a Gaussian mean shift in 40 columns, in which all rows see all others: it grows with the
-    square of the rows.
+    square of the rows, and tens of thousands of rows take minutes.
 
     References
     ----------
@@ -140,7 +143,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
         "coordinates": [StrOptions({"diffusion", "smooth"})],
         "time": [Interval(Integral, 1, None, closed="left")],
         "n_edges": [Interval(Integral, 2, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), None],
         "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
         "metric": METRICS,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -155,7 +158,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
         coordinates: Literal["diffusion", "smooth"] = "diffusion",
         time: int = _TIME,
         n_edges: int = _N_EDGES,
-        n_neighbors: int = _N_NEIGHBORS,
+        n_neighbors: int | None = None,
         bandwidth: float | None = None,
         metric: MetricName = "euclidean",
         max_iter: int = 300,
@@ -205,7 +208,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""
-        if self.bandwidth is not None and self.n_neighbors != _N_NEIGHBORS:
+        if self.bandwidth is not None and self.n_neighbors is not None:
             raise ValueError(
                 "bandwidth and n_neighbors both say how far the kernel sees; give one of them."
             )
@@ -240,13 +243,19 @@ class GraphMeanShift(Explains, LinkedClusterer):
             return self.bandwidth
         if len(points) < FEW:
             return _APART
-        h = neighbour_bandwidth(points, neighbours_at_hand(self.n_neighbors, len(points)))
+        h = neighbour_bandwidth(points, self._neighbours(len(points)))
         if space.values is None:
             least = _ROUNDING * float(np.ptp(space.rows, axis=0).max())
         else:
             spread = float(np.sqrt(points.var(axis=0).sum()))
             least = max(_SAME_PLACE * spread, _ROUNDING)
         return np.maximum(h, least)
+
+    def _neighbours(self, n: int) -> int:
+        """Return k for bandwidths: as given, with a warning where there are fewer rows."""
+        if self.n_neighbors is None:
+            return min(max(_NEIGHBOURS, isqrt(_NEIGHBOURS**2 * n // 1000)), n - 1)
+        return neighbours_at_hand(self.n_neighbors, n)
 
     def _predict(self, data: Array) -> Array:
         state: _State = self._state

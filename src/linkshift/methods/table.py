@@ -79,7 +79,6 @@ def _make_mean_shift(
     if space == "kernel":
         model: Any = _make_kernel("project", setting, n_neighbors, metric)
     elif space == "graph":
-        n_neighbors = min(20, max(setting.n_rows - 1, 1)) if n_neighbors is None else n_neighbors
         model = linkshift.GraphMeanShift(n_neighbors=n_neighbors, **common)
     elif _is_by_links(bandwidth):
         model = linkshift.PathMeanShift(kernel=profile, **common)
@@ -110,8 +109,7 @@ def _describe_mean_shift(model: Any) -> str:
     elif space == "graph":
         words = (
             f"Mean shift in {inner.coordinates} coordinates of the graph of neighbours"
-            f"{_by(inner)}, {counted(inner.n_edges, 'edge')} a row, "
-            f"{counted(inner.n_neighbors, 'neighbour')}."
+            f"{_by(inner)}, {counted(inner.n_edges, 'edge')} a row, {_describe_bandwidth(inner)}."
         )
     else:
         kernel = getattr(inner.kernel, "name", inner.kernel)
