@@ -25,10 +25,10 @@ __all__ = ["GraphMeanShift"]
 
 _TIME, _N_EDGES, _N_NEIGHBORS = 64, 10, 20
 _APART = 0.1  # bandwidth of corners of a simplex: each keeps to itself
-# Rows nearer than this are in the same place, and no bandwidth is below: axes of diffusion have a
-# spread of one before the walk, and what it leaves of a cluster far from others is rounding.
-_SAME_PLACE = 1e-4
-_SAME_MEAN = 1e-6  # the same among smoothed rows, of their farthest distance from the middle
+# No bandwidth is below this share of the spread: a cluster that walks cannot leave is one place
+# after a while, and what is left of differences within it means nothing.
+_SAME_PLACE = 1e-2
+_ROUNDING = 1e-6  # of eigenvectors, whose values are about one; and of means of the same rows
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,9 @@ class GraphMeanShift(Explains, LinkedClusterer):
     n_edges : int, default=10
         Nearest rows that a row is joined to, as many as there are. For diffusion coordinates only.
     n_neighbors : int, default=20
-        The bandwidth of each row is the distance to this neighbour in the coordinates. More
-        neighbours give fewer clusters.
+        The bandwidth of each row is the distance to this neighbour in the coordinates, and at least
+        a hundredth of the spread (root mean square) of diffusion coordinates. More neighbours give
+        fewer clusters.
     bandwidth : float, default=None
         One bandwidth for all rows instead, in the coordinates.
     metric : {"euclidean", "cosine"}, default="euclidean"
@@ -241,9 +242,11 @@ class GraphMeanShift(Explains, LinkedClusterer):
         if len(points) < FEW:
             return _APART
         h = neighbour_bandwidth(points, neighbours_at_hand(self.n_neighbors, len(points)))
-        least = _SAME_PLACE
+        away = np.linalg.norm(points - points.mean(axis=0), axis=1)
         if space.values is None:
-            least = _SAME_MEAN * float(np.linalg.norm(points - points.mean(axis=0), axis=1).max())
+            least = _ROUNDING * float(away.max())
+        else:
+            least = max(_SAME_PLACE * float(np.sqrt(np.mean(away**2))), _ROUNDING)
         return np.maximum(h, least)
 
     def transform(self, X: ArrayLike) -> Array:
