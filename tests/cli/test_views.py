@@ -420,7 +420,8 @@ def test_links_that_no_clusters_of_such_sizes_can_keep(refused, views, links):
 
 def test_contradictions(run, refused, views, links):
     file = links("0,1,must", "1,2,must", "0,2,cannot")
-    message = refused("cluster", views, *GROUPS, *VIEWS, "--links", file)
+    asked = (*GROUPS, *VIEWS, "--conflicts", "refuse")
+    message = refused("cluster", views, *asked, "--links", file)
     assert "0 - 1 - 2" in message
     assert "give them confidences below 1" in message
     unsure = [f"{a},{b},{kind},0.5" for a, b, kind in ((0, 1, "must"), (0, 1, "cannot"))]
