@@ -179,7 +179,7 @@ def test_roles_of_links():
 
 def test_links_that_say_the_same_are_named():
     links = Links(must=[(0, 1), (4, 5)], cannot=[(0, 4), (1, 5), (0, 3)])
-    data = np.array([[0.0], [0.1], [0.2], [2.0], [4.0], [4.1]])
+    data = np.array([[0.0], [0.1], [0.2], [1.0], [4.0], [4.1]])
     model = quiet_fit(ConstrainedMeanShift(), data, links)
     explanation = model.explain(0)
     alike = {role.pair: role.alike for role in explanation.links if role.kind == "cannot"}

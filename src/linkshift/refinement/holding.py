@@ -38,7 +38,8 @@ def warn_of_broken(labels: Array, closed: ClosedLinks) -> None:
         warn(
             Advice(
                 f"{counted(broken, 'link')} of confidence one "
-                f"{'stays' if broken == 1 else 'stay'} broken: they contradict each other.",
+                f"{'stays' if broken == 1 else 'stay'} broken: certain links contradict "
+                "each other.",
                 "See links.conflicts(), and keep links.conflicts().resolve().",
                 command="See linkshift links check.",
                 parameter="links",
