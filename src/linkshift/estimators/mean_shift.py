@@ -79,7 +79,7 @@ class MeanShift(Explains, ScoresSamples):
     bin_seeding : bool, default=False
         Start from the occupied cells of a grid of one bandwidth: faster, but misses modes.
     min_bin_freq : int, default=1
-        Cells with fewer rows do not seed.
+        Fewest rows of a cell that seeds.
     cluster_all : bool, default=True
         If False, rows farther than the kernel's radius from their mode get the label -1: its
         reach, or :math:`\sqrt{d + 2}` bandwidths for the Gaussian.
@@ -90,14 +90,13 @@ class MeanShift(Explains, ScoresSamples):
     kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, default="flat"
         Kernel profile, see :mod:`linkshift.profiles`.
     n_neighbors : int, default=None
-        Give each row its own bandwidth instead: the distance to its k-th neighbour.
+        Give each row a bandwidth of its own: the distance to its k-th neighbour.
     blurring : bool, default=False
         Move the points along with the starts: fewer steps, a different clustering, and new rows
         go by their nearest training row.
     assignment : {"auto", "nearest", "basin"}, default="auto"
-        How rows get labels: by the nearest mode, as in scikit-learn, or by the mode that the row
-        itself climbs to. "auto" is "nearest" for the flat kernel and whenever seeds are used,
-        "basin" otherwise. ``predict`` follows the same rule.
+        How rows get labels, also in ``predict``: by the nearest mode, or by the one they climb to.
+        "auto" is "nearest" for the flat kernel and whenever seeds are used, "basin" otherwise.
     tol : float, default=1e-3
         A start has arrived when it moves by at most this many bandwidths.
     path_merge : float, default=0.0
@@ -138,8 +137,7 @@ class MeanShift(Explains, ScoresSamples):
 
     Notes
     -----
-    Exact unless ``path_merge`` or ``bin_size`` is given (:mod:`linkshift.shift.engine`). Memory is
-    O(n d). float32 stays float32.
+    Exact unless ``path_merge`` or ``bin_size`` is given. Memory is O(n d). float32 stays float32.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """What a fitted estimator is made of in a file, and how it is built again.
 
-Fields are named by where they are in a fitted model, and each has a rule. They are what builders
-were given; the rest is built by the doors that a fit goes through, or computed again.
+Fields, each with a rule, are named by where they are in a fitted model. They are what builders were
+given; the rest is built by the doors that a fit goes through, or computed again.
 """
 
 from __future__ import annotations
@@ -174,8 +174,7 @@ def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
 def _is_told(told: Any, labels: Any) -> bool:
     """Whether clusters of modes and of rows are the same ones, but for those of no single mode."""
     found = np.unique(labels[labels >= 0])
-    whole = len(found) > 0 and int(found[-1]) == len(found) - 1
-    own = set(told[told >= 0].tolist())
+    whole, own = len(found) > 0 and int(found[-1]) == len(found) - 1, set(told[told >= 0].tolist())
     return whole and own <= set(found.tolist()) and ((told < 0).any() or len(own) == len(found))
 
 
@@ -425,11 +424,6 @@ def _refined(_: Any, values: Values, __: Sizes) -> Built:
 
 _CONSENSUS = {"agreement_": "float", "n_candidates_": "int 1..", "labels_": "i n 0..n"}
 
-
-def _consensus(_: Any, __: Values, ___: Sizes) -> Built:
-    return None, {}
-
-
 # SCML --------------------------------------------------------------------------------------------
 
 _SCML = {
@@ -480,7 +474,7 @@ _TAKE_RUNS = {"_state.runs": lambda m: {k: tuple(run) for k, run in m._state.run
 _CMS = constrained_mean_shift.ConstrainedMeanShift
 # Names in files, which stay when a class is renamed.
 _PARTS = {
-    "ConsensusClustering": _Part(ConsensusClustering, _CONSENSUS, _consensus),
+    "ConsensusClustering": _Part(ConsensusClustering, _CONSENSUS, lambda *_: (None, {})),
     "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
     "GraphMeanShift": _Part(graph_mean_shift.GraphMeanShift, _GRAPH, _graph),
     "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
