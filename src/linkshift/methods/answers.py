@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +17,11 @@ from linkshift.estimators._base import known_classes
 from linkshift.links import ClosedLinks, Links
 from linkshift.links._combine import weighted
 from linkshift.links._parse import Kind
+from linkshift.methods.table import CONFLICTS
 from linkshift.spaces.belief import Belief, link_belief
 
-__all__ = ["CONFLICTS", "Answers", "ConflictsName", "settled_answers"]
+__all__ = ["Answers", "settled_answers"]
 
-ConflictsName = Literal["resolve", "refuse"]
-CONFLICTS = ("resolve", "refuse")
 _FEW = 20  # links below this number say nothing of how reliable they are
 _CONFIRMED = 50  # must-links that others imply, without a contradiction: answers are reliable
 _RELIABLE = 0.02  # so many set aside for contradictions are slips; more, and no link is certain

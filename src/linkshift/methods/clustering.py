@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
-from linkshift.methods.answers import ConflictsName, settled_answers
-from linkshift.methods.table import METHODS, Given, MethodName, Setting, check_params
+from linkshift.methods.table import (
+    METHODS,
+    ConflictsName,
+    Given,
+    MethodName,
+    Setting,
+    check_params,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -172,6 +178,7 @@ def cluster(
 
     from linkshift.estimators._base import closed_links
     from linkshift.links import ClosedLinks
+    from linkshift.methods.answers import settled_answers
     from linkshift.metrics import link_satisfaction
 
     tables = _views(X)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SPACES = ("input", "kernel", "graph")
 DISTANCES = ("euclidean", "cosine")
+CONFLICTS = ("resolve", "refuse")
+ConflictsName = Literal["resolve", "refuse"]
 _COUNT = frozenset({"n_clusters", "max_clusters"})
 MethodName = Literal["auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
 Params = Mapping[str, Any]

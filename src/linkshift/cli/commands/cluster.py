@@ -15,8 +15,7 @@ from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
-from linkshift.methods.answers import CONFLICTS
-from linkshift.methods.table import DISTANCES, SPACES
+from linkshift.methods.table import CONFLICTS, DISTANCES, SPACES
 
 if TYPE_CHECKING:
     from linkshift.cli.reading.problem import Problem, Source
