@@ -382,6 +382,7 @@ _ROWS = (
         make=_make_consensus,
         describe=_describe_consensus,
         check_params=_check_one_count,
+        conflicts="softened",
     ),
     Method(
         "mean-shift",
