@@ -45,6 +45,7 @@ _MOST_LINKS = 2_000  # judged together; of more, each part by itself
 _BLOCK = 256  # columns of walks at a time
 _RATES = np.arange(41) / 100
 _CLEAN = 0.02  # errors that the model sees in right answers, where classes have parts far apart
+_MOST = 0.24  # a higher share of wrong answers is rather data that does not show the classes
 _ROUNDS = 2
 _TINY = 1e-3
 
@@ -119,6 +120,8 @@ def _judged(
     walks = _walks(X, ends)
     joined = np.log(walks[codes[:, 0], codes[:, 1]] + _TINY)
     seen = max(_likeliest_rate(joined[:, None], is_must) - _CLEAN, 0.0)
+    if seen > _MOST:
+        seen = 0.0
     rate = max(seen, least_rate)
     if rate == 0:
         return everything, 0.0
