@@ -363,8 +363,8 @@ def not_models():
         return good[: len(good) // 2]
 
     def flipped(good):
-        place = len(good) // 2
-        return good[:place] + bytes([good[place] ^ 255]) + good[place + 1 :]
+        place = slice(len(good) // 2, len(good) // 2 + 40)  # one byte may be a date in the archive
+        return good[: place.start] + bytes(b ^ 255 for b in good[place]) + good[place.stop :]
 
     def other(_good):
         file = io.BytesIO()
@@ -653,7 +653,7 @@ def test_counterfactuals_are_true(made, name):
     """Each says what the command does without the link."""
     now = np.array(made.answers[name]["labels"])
     outcomes = set()
-    for row in (0, 7, 21):
+    for row in (0, 4, 21, 40):
         args = (f"s{row:02d}", "--counterfactuals", 2)
         found = explained(made, name, *args)
         text = invoke(made.folder, "explain", f"{name}.npz", *args).stdout
@@ -680,7 +680,7 @@ def test_counterfactuals_are_true(made, name):
                 case "alone":
                     assert mates.sum() == 1
     if name in ("refined", "space", "cms"):
-        assert "merged" in outcomes  # not all of them stay, or little would be compared
+        assert outcomes - {"stays"}  # or little would be compared
 
 
 def test_a_link_that_changes_everything(run, data, links):
