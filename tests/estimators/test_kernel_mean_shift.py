@@ -386,11 +386,10 @@ def test_learning_without_links_is_the_plain_kernel():
     np.testing.assert_array_equal(plain.labels_, learned.labels_)
 
 
-def test_certain_must_links_hold_after_learning_and_refinement():
+def test_certain_links_hold_after_learning_and_refinement():
     links = Links(must=[(0, 1), (5, 9)], cannot=[(0, 5)])
-    with pytest.warns(UserWarning, match="1 of 1 cannot-links"):
-        model = KernelMeanShift(use_links="learn").fit(BLOBS, links=links)
-    assert model.link_report_.must_share == 1.0
+    model = KernelMeanShift(use_links="learn").fit(BLOBS, links=links)
+    assert model.link_report_.share == 1.0
 
 
 def test_bandwidths_weigh_with_d_one_after_learning_only():
@@ -415,7 +414,12 @@ def test_bandwidths_weigh_with_d_one_after_learning_only():
 )
 def test_links_that_do_not_hold_are_told(parameters, words):
     rows = [np.flatnonzero(c == BLOB) for c in range(2)]
-    links = Links(must=[(rows[0][0], rows[0][1])], cannot=[(rows[0][2], rows[1][0])])
+    # Refinement holds certain links.
+    links = Links(
+        must=[(rows[0][0], rows[0][1])],
+        cannot=[(rows[0][2], rows[1][0])],
+        cannot_confidence=1.0 if "refine" in parameters else 0.5,
+    )
     model = KernelMeanShift(use_links="learn", learn_params={"gamma": 1e-6}, **parameters)
     with pytest.warns(UserWarning, match=words):
         model.fit(BLOBS, links=links)

@@ -133,11 +133,6 @@ def reasons(estimator):
                 "a cell lies up to sqrt(10) / 2 bandwidths from its rows: no row reaches any seed, "
                 "which is an error, as in scikit-learn"
             }
-        case ConstrainedMeanShift(bandwidth=None):
-            return {
-                "check_clustering": "asks for three clusters without links; by design the growing "
-                "bandwidth then merges everything, with a warning"
-            }
         case KernelMeanShift(kernel="precomputed"):
             no_gram = "gives rows of data where a square matrix of kernel values is due"
             return {
