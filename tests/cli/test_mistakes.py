@@ -335,7 +335,8 @@ def test_ids_that_json_cannot_hold(run, here, groups):
 
 def test_contradictions_are_told_by_id(refused, data, links):
     file = links("s00,s01,must", "s01,s02,must", "s00,s02,cannot", name="my pairs.csv")
-    told = refused("cluster", data, "--links", file, "--id-column", "name", "--method", "cms")
+    args = ("cluster", data, "--links", file, "--id-column", "name", "--conflicts", "refuse")
+    told = refused(*args, "--method", "cms")
     assert "'s00' - 's01' - 's02'" in told
     assert "linkshift links check 'my pairs.csv'" in told
     assert "conflicts()" not in told

@@ -73,22 +73,19 @@ def hills(height, edges, threshold):
     """Basins of a height over a graph, joined where a summit is hardly above the pass.
 
     ``edges`` has the neighbours of each row. Heights are all different. A row belongs to the
-    summit that the steepest way up leads to. Flood the graph from above: whenever two regions
-    meet, the lower summit's prominence is its height above the water; summits of less than the
-    threshold join the region they meet.
+    summit that the steepest way up leads to. Flood the graph from above: whenever regions
+    meet, a lower summit's prominence is its height above the water; summits of less than the
+    threshold join the highest region of those that meet.
     """
     n = len(height)
     summit = [climb(i, height, edges) for i in range(n)]
     region = {s: {s} for s in set(summit)}  # by the highest summit
     joined = {s: s for s in region}
     for i in sorted(range(n), key=lambda i: -height[i]):
-        for j in edges[i]:
-            if height[j] < height[i]:
-                continue
-            a, b = (next(r for r, of in region.items() if summit[x] in of) for x in (i, j))
-            if a == b:
-                continue
-            high, low = (a, b) if height[a] > height[b] else (b, a)
+        around = [i, *(j for j in edges[i] if height[j] > height[i])]
+        meet = {next(r for r, of in region.items() if summit[x] in of) for x in around}
+        high, *lower = sorted(meet, key=lambda s: -height[s])
+        for low in lower:
             region[high] |= region.pop(low)
             if height[low] - height[i] < threshold:
                 joined[low] = high

@@ -136,8 +136,8 @@ def climb_hills(order, rank, height, start, column):
     """Hills of a height over a graph: each row's summit, and where summits meet.
 
     Rows come from the highest down. A row goes to the summit of its highest neighbour; where it
-    joins two hills, the lower summit is noted with the higher one and with its prominence, its
-    height above this pass.
+    joins hills, each lower summit is noted with the highest and with its prominence, its height
+    above this pass.
     """
     n = order.shape[0]
     summit = np.empty(n, np.int64)
@@ -153,20 +153,21 @@ def climb_hills(order, rank, height, start, column):
             if rank[column[e]] < rank[best]:
                 best = column[e]
         summit[i] = i if best == i else summit[best]
+        highest = _root(parent, summit[i])
         for e in range(start[i], start[i + 1]):
-            if rank[column[e]] >= r:
-                continue
-            a = _root(parent, summit[i])
-            b = _root(parent, summit[column[e]])
-            if a == b:
-                continue
-            if rank[a] > rank[b]:
-                a, b = b, a
-            parent[b] = a
-            lower[n_passes] = b
-            higher[n_passes] = a
-            prominence[n_passes] = height[b] - height[i]
-            n_passes += 1
+            if rank[column[e]] < r:
+                other = _root(parent, summit[column[e]])
+                if rank[other] < rank[highest]:
+                    highest = other
+        for e in range(start[i], start[i + 1]):
+            if rank[column[e]] < r:
+                other = _root(parent, summit[column[e]])
+                if other != highest:
+                    parent[other] = highest
+                    lower[n_passes] = other
+                    higher[n_passes] = highest
+                    prominence[n_passes] = height[other] - height[i]
+                    n_passes += 1
     return summit, lower[:n_passes], higher[:n_passes], prominence[:n_passes]
 
 
