@@ -262,7 +262,14 @@ def choose(
 
     The first line that fits decides:
 
-    ===================================================================  ===
+    ===================================================================  ==========
+    what there is                                                        method
+    ===================================================================  ==========
+    several views                                                        groups
+    ``bandwidth``, ``kernel``, ``n_neighbors``, ``space``, ``max_iter``  mean-shift
+    anything else, with or without links                                 consensus
+    ===================================================================  ==========
+
     Known labels count as the links between all of them. ``python -m benchmarks.run auto`` compares
     the methods on sets that had a part in finding the constants of "consensus" and on others that
     had none.
