@@ -8,6 +8,7 @@ from scipy import linalg, sparse
 from linkshift._core.arrays import Array
 from linkshift._core.threads import one_blas_thread
 from linkshift.links import Links
+from linkshift.spaces.graph import symmetric_walk
 
 __all__ = ["bent_by_links", "spread"]
 
@@ -29,10 +30,8 @@ def spread(weights: sparse.csr_matrix, links: Links) -> Array:
     pairs = np.concatenate([links.must, links.cannot])
     sign = np.concatenate([links.must_confidence, -links.cannot_confidence])
     n, rows = weights.shape[0], np.unique(pairs)
-    degree = np.asarray(weights.sum(axis=1)).ravel()
-    root = sparse.diags(1 / np.sqrt(degree))
     with one_blas_thread():
-        system = np.eye(n) - _ALPHA * (root @ weights @ root).toarray()
+        system = np.eye(n) - _ALPHA * symmetric_walk(weights)[0].toarray()
         unit = np.zeros((n, len(rows)))
         unit[rows, np.arange(len(rows))] = 1 - _ALPHA
         heard = linalg.cho_solve(linalg.cho_factor(system), unit)

@@ -26,11 +26,10 @@ from linkshift.refinement import (
     settle,
     to_count,
 )
-from linkshift.spaces.graph import NeighbourGraph, neighbour_graph
+from linkshift.spaces.graph import FEW, NeighbourGraph, neighbour_graph
 
 __all__ = ["ConsensusClustering"]
 
-_FEW = 5  # distinct rows from which there is something to agree on
 _VOTERS = 10  # rows that say where a row goes that was not among those looked at
 
 
@@ -159,7 +158,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
             _ = closed.closure  # raises on contradictions
         found: dict[str, Any] = {"agreement_": 1.0, "n_candidates_": 1}
         rows, of_row, joined = _distinct(data, closed)
-        if len(rows) < _FEW or 1 in (self.n_clusters, self.max_clusters):
+        if len(rows) < FEW or 1 in (self.n_clusters, self.max_clusters):
             whole = np.zeros(len(rows), dtype=np.int64)
             each = whole if 1 in (self.n_clusters, self.max_clusters) else np.arange(len(rows))
             labels = self._under_links(each, joined, None)
@@ -190,7 +189,8 @@ class ConsensusClustering(Explains, LinkedClusterer):
         if not whole:
             settled, labels = labels, neighbours_vote(X, some, labels, _VOTERS)
             labels[looked] = settled
-            if self.enforce and len(closed):  # links of rows that were not looked at
+            linked = np.concatenate([closed.links.must, closed.links.cannot])
+            if self.enforce and not np.isin(linked, looked).all():
                 labels = hold(labels, closed.closure, nearest_rows(X, _VOTERS))
         return labels, {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
 

@@ -26,6 +26,7 @@ __all__ = [
     "graph_space",
     "mean_of_neighbours",
     "neighbour_graph",
+    "symmetric_walk",
 ]
 
 FEW = 5  # distinct rows from which there are neighbourhoods; of fewer, each is a place of its own
@@ -121,9 +122,7 @@ class Spectrum(NamedTuple):
 def spectrum(weights: sparse.csr_matrix, n_axes: int = N_AXES) -> Spectrum:
     """Eigenpairs of a symmetric graph's random walk; the same for any number of threads."""
     n = weights.shape[0]
-    degree = np.asarray(weights.sum(axis=1)).ravel()
-    root = sparse.diags(1 / np.sqrt(degree))
-    walk = (root @ weights @ root).tocsr()
+    walk, degree = symmetric_walk(weights)
     with one_blas_thread():
         if n > max(_DENSE, 2 * n_axes):
             try:
@@ -134,6 +133,13 @@ def spectrum(weights: sparse.csr_matrix, n_axes: int = N_AXES) -> Spectrum:
             values, vectors = _all_at_once(walk, n_axes)
     order = np.argsort(-values, kind="stable")
     return Spectrum(values[order], vectors[:, order], degree)
+
+
+def symmetric_walk(weights: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Array]:
+    r"""Give the symmetric form :math:`D^{-1/2} W D^{-1/2}` of the random walk, and the degrees."""
+    degree = np.asarray(weights.sum(axis=1)).ravel()
+    root = sparse.diags(1 / np.sqrt(degree))
+    return (root @ weights @ root).tocsr(), degree
 
 
 def _all_at_once(walk: sparse.csr_matrix, n_axes: int) -> tuple[Array, Array]:
