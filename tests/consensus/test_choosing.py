@@ -23,19 +23,25 @@ def random_candidates(rng, n, c, n_families):
 
 
 @settings(max_examples=40, deadline=None)
-@given(seeds, st.integers(4, 30), st.integers(2, 5))
-def test_agreement_is_the_median_of_the_best_matches(seed, n, n_families):
+@given(seeds, st.integers(4, 30), st.integers(2, 5), st.integers(2, 5))
+def test_agreement_is_the_median_of_the_best_matches(seed, n, n_families, n_judges):
     rng = np.random.default_rng(seed)
     found = random_candidates(rng, n, n_families + int(rng.integers(0, 8)), n_families)
+    judges = np.arange(min(n_judges, n_families))
     expected = []
     for one, own in zip(found.labels, found.family, strict=True):
         best = [
             max(adjusted_rand_score(one, other) for other in found.labels[found.family == f])
-            for f in range(n_families)
+            for f in judges
             if f != own
         ]
         expected.append(np.median(best))
-    np.testing.assert_allclose(agreement(found), expected, atol=1e-9)
+    np.testing.assert_allclose(agreement(found, judges), expected, atol=1e-9)
+
+
+def test_every_family_judges_unless_some_are_named():
+    found = random_candidates(np.random.default_rng(0), 20, 7, 3)
+    np.testing.assert_array_equal(agreement(found), agreement(found, np.arange(3)))
 
 
 @settings(max_examples=30, deadline=None)

@@ -137,7 +137,7 @@ def bent(W, links):
     return out
 
 
-def adjusted_rand_of_links(labels, links, doubt=1.0):
+def adjusted_rand_of_links(labels, links, doubt=2.0):
     """Adjusted Rand index from the table of pairs: linked together or not, labelled so or not.
 
     The index of Hubert and Arabie is (both - expected) / (mean - expected), with ``both`` the

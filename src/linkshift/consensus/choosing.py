@@ -23,18 +23,21 @@ _LINKS = 6.0
 _MANY_COLUMNS = 8  # from which on graphs tell more, and classes are more
 _FEW_COLUMNS_WEIGHTS = 8.0, -0.6  # of modularity, and of the binary logarithm of the count
 _MANY_COLUMNS_WEIGHTS = 22.0, 1.2
-_DOUBT = 1.0  # links that are counted before any is given, of each kind and answer
+_DOUBT = 2.0  # links that are counted before any is given, of each kind and answer
 
 
-def agreement(found: Candidates) -> Array:
+def agreement(found: Candidates, judges: Array | None = None) -> Array:
     """How well other families find each candidate: the median over them of their best match.
 
     A match is the adjusted Rand index. Structure that is there is found by compact clusters, hills
-    and communities alike; what one way of looking makes up is found by it alone.
+    and communities alike; what one way of looking makes up is found by it alone. Families that
+    links have made would agree with one another on what few links say: where ``judges`` are named,
+    only those families are asked.
     """
     pairs = pair_agreement(found.labels, found.sizes)
-    best = np.stack([pairs[:, found.family == f].max(axis=1) for f in np.unique(found.family)])
-    best[found.family[None] == np.unique(found.family)[:, None]] = np.nan
+    judges = np.unique(found.family) if judges is None else judges
+    best = np.stack([pairs[:, found.family == f].max(axis=1) for f in judges])
+    best[found.family[None] == judges[:, None]] = np.nan
     median: Array = np.nanmedian(best, axis=0)
     return median
 
@@ -70,8 +73,8 @@ def evidence(found: Candidates, links: Links) -> Array:
 
     with m must-links and c cannot-links whose rows share a cluster (s) or do not (d): what the
     index of the candidate with the true classes would be if links were all pairs of rows. Links
-    count by their confidence, which sum up to N, and one more is added to each of the four counts,
-    so that few links say little.
+    count by their confidence, which sum up to N, and two more are added to each of the four
+    counts, so that few links say little.
     """
     must = links.must, links.must_confidence
     cannot = links.cannot, links.cannot_confidence
@@ -112,11 +115,12 @@ def consensus(
     """
     how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
     found = candidates(X, graph, **how)
+    judges = np.unique(found.family)
     steps = 1 + bool(len(links))
     if len(links):
         _report(progress, 1, steps)
         found += linked_candidates(bent_by_links(graph.weights, links), **how)
-    agreed = agreement(found)
+    agreed = agreement(found, judges)
     score = quality(found, graph.weights, agreed, X.shape[1])
     if len(links):
         score = score + evidence(found, links)
