@@ -176,6 +176,20 @@ def test_contradictions_are_refused_when_asked(moons):
         linkshift.cluster(X, links, conflicts="ignore")
 
 
+@pytest.mark.filterwarnings("ignore:.*(set aside|seem wrong):linkshift._core.messages.Advice")
+@pytest.mark.parametrize("conflicts", ["resolve", "refuse"])
+def test_links_that_are_not_of_these_rows_are_told(conflicts):
+    X, y = make_blobs(120, centers=3, random_state=0)
+    links = Links.sample(y, 40, random_state=0)
+    order = np.random.default_rng(1).permutation(120)
+    how = {"method": "mean-shift", "conflicts": conflicts}
+    linkshift.cluster(X, links, **how)  # nothing to warn of
+    with pytest.warns(Advice, match="better than chance"):
+        linkshift.cluster(X, Links(order[links.must], order[links.cannot]), **how)
+    with pytest.warns(Advice, match="kinds swapped"):
+        linkshift.cluster(X, Links(links.cannot, links.must), **how)
+
+
 def test_labels_are_believed_against_links(moons):
     X, y = moons[:2]
     known = np.where(np.arange(len(y)) < 12, y, -1)

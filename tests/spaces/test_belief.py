@@ -104,3 +104,36 @@ def test_coincident_and_extreme_rows(X):
 def test_data_with_few_rows():
     X, _, links = linked_moons(20, 12)[:3]
     assert len(link_belief(X, links).must) == len(links.must)
+
+
+def test_contrast_is_the_share_of_comparisons(blobs):
+    X, y = blobs
+    links = Links.sample(y, 60, random_state=1)
+    pairs = np.concatenate((links.must, links.cannot))
+    ends, codes = np.unique(pairs, return_inverse=True)
+    codes, walks = codes.reshape(-1, 2), belief._walks(X, ends)
+    joined = walks[codes[:, 0], codes[:, 1]]
+    must, cannot = joined[: len(links.must)], joined[len(links.must) :]
+    wins = [(m > c) + 0.5 * (m == c) for m in must for c in cannot]
+    found = link_belief(X, links).contrast
+    assert found.auc == pytest.approx(np.mean(wins), abs=1e-2)
+    assert found.p_value < 1e-6
+
+
+def test_contrast_of_few_links_is_not_told(blobs):
+    X, y = blobs
+    links = Links.sample(y, 60, random_state=1)
+    few = Links(must=links.must[:4], cannot=links.cannot)
+    assert link_belief(X, few).contrast is None
+    assert link_belief(X, Links(must=links.must)).contrast is None
+
+
+def test_links_of_other_rows_are_at_chance(blobs):
+    X, y = blobs
+    seen = []
+    for seed in range(20):
+        links = Links.sample(y, 60, random_state=seed)
+        order = np.random.default_rng(seed).permutation(len(y))
+        seen.append(link_belief(X, Links(order[links.must], order[links.cannot])).contrast)
+    assert 0.4 < np.mean([one.auc for one in seen]) < 0.6
+    assert np.mean([one.p_value > 0.2 for one in seen]) > 0.5

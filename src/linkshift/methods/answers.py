@@ -18,7 +18,7 @@ from linkshift.links import ClosedLinks, Links
 from linkshift.links._combine import weighted
 from linkshift.links._parse import Kind
 from linkshift.methods.table import CONFLICTS
-from linkshift.spaces.belief import Belief, link_belief
+from linkshift.spaces.belief import Belief, Contrast, link_belief
 
 __all__ = ["Answers", "settled_answers"]
 
@@ -28,6 +28,8 @@ _RELIABLE = 0.02  # so many set aside for contradictions are slips; more, and no
 _UNCERTAIN = 0.9  # largest confidence then: links are weighed, and nothing is inferred from them
 _LEAST = 0.05  # and the smallest
 _NEVER = 1e-6
+_CHANCE = 0.2  # a p-value above which links may be those of other rows
+_OPPOSITE = 0.99  # and above which kinds may be swapped
 _SHOWN = 3
 
 
@@ -46,15 +48,20 @@ class Answers:
         none can be taken for certain; else None.
     error_rate : float
         Share of wrong answers, as far as it shows.
+    contrast : Contrast or None
+        Whether links go with the data at all, where there are enough to tell.
     """
 
     links: Links
     set_aside: Links
     doubted: Links | None = None
     error_rate: float = 0.0
+    contrast: Contrast | None = None
 
     def tell(self, *, weighs: bool) -> None:
-        """Warn of links set aside, and of doubts where the method goes by confidences."""
+        """Warn of links set aside, of doubts where the method goes by confidences, of chance."""
+        if self.contrast is not None and self.contrast.p_value > _CHANCE:
+            warn(_at_chance(self.contrast))
         aside, told = self.set_aside, []
         if len(aside):
             named = [f"must-link ({a}, {b})" for a, b in aside.must.tolist()[:_SHOWN]]
@@ -83,6 +90,23 @@ class Answers:
             )
 
 
+def _at_chance(contrast: Contrast) -> Advice:
+    """Say that links are not what the data shows, and what to look at."""
+    if contrast.p_value > _OPPOSITE:
+        return Advice(
+            "Links and data say the opposite of each other: rows of cannot-links are more alike "
+            f"than those of must-links (in {1 - contrast.auc:.0%} of comparisons).",
+            "Are the kinds swapped, must for cannot?",
+        )
+    return Advice(
+        "Links agree with the data no better than chance: rows of must-links are hardly more "
+        f"alike than those of cannot-links (in {contrast.auc:.0%} of comparisons, and 50% is "
+        "chance).",
+        "Is this table in the order of the one that the links are of, counted from 0? If so, its "
+        "columns do not show what the links tell.",
+    )
+
+
 def settled_answers(
     tables: Sequence[Any],
     links: Links,
@@ -102,16 +126,21 @@ def settled_answers(
             value=conflicts,
         )
     none = links.where(np.zeros(len(links.must), bool), np.zeros(len(links.cannot), bool))
-    if conflicts == "refuse" or not len(links):
+    if not len(links):
         return Answers(links, none)
+    if conflicts == "refuse":
+        contrast = _belief(tables, links, torn=False).contrast if len(links) >= _FEW else None
+        return Answers(links, none, contrast=contrast)
     known = none
     if partial_labels is not None:
         known = Links.from_labels(known_classes(partial_labels, n))
     joined = links + known
     torn = bool(joined.conflicts())
-    if not torn and (len(links) < _FEW or _confirmed(joined, n) >= _CONFIRMED):
+    if not torn and len(links) < _FEW:
         return Answers(links, none)
     belief = _belief(tables, links, torn=torn)
+    if not torn and _confirmed(joined, n) >= _CONFIRMED:
+        return Answers(links, none, contrast=belief.contrast)
     must = -np.log(np.maximum(1 - belief.must, _NEVER)) * links.must_confidence
     cannot = -np.log(np.maximum(1 - belief.cannot, _NEVER)) * links.cannot_confidence
     must, cannot = (np.maximum(cost, _NEVER) for cost in (must, cannot))
@@ -127,7 +156,8 @@ def settled_answers(
     doubted = _doubted(links, belief) if rate else None
     if doubted is not None:
         doubted = doubted.remove(aside.must, aside.cannot)
-    return Answers(links.remove(aside.must, aside.cannot), aside, doubted, rate)
+    kept = links.remove(aside.must, aside.cannot)
+    return Answers(kept, aside, doubted, rate, belief.contrast)
 
 
 def _doubted(links: Links, belief: Belief) -> Links:
@@ -156,7 +186,7 @@ def _belief(tables: Sequence[Any], links: Links, *, torn: bool) -> Belief:
         # The method will say what is wrong with them.
         return Belief(np.ones(len(links.must)), np.ones(len(links.cannot)), 0.0)
     found = link_belief(np.hstack(numbers), links, least_rate=_RELIABLE if torn else 0.0)
-    return found if len(links) >= _FEW else found._replace(error_rate=0.0)
+    return found if len(links) >= _FEW else found._replace(error_rate=0.0, contrast=None)
 
 
 def _with_known(

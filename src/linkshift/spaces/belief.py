@@ -34,7 +34,7 @@ from linkshift._core.arrays import Array
 from linkshift.links import Links
 from linkshift.shift.neighbours import nearest_neighbours
 
-__all__ = ["Belief", "link_belief"]
+__all__ = ["Belief", "Contrast", "link_belief"]
 
 _NEIGHBOURS = 10
 _SCALE = 7  # the neighbour whose distance is the width of a row's kernel
@@ -47,7 +47,24 @@ _RATES = np.arange(41) / 100
 _CLEAN = 0.02  # errors that the model sees in right answers, where classes have parts far apart
 _MOST = 0.24  # a higher share of wrong answers is rather data that does not show the classes
 _ROUNDS = 2
+_FEW_OF_A_KIND = 5  # links, which say nothing of whether data bears links out
 _TINY = 1e-3
+
+
+class Contrast(NamedTuple):
+    """How much better the graph joins must-linked rows than cannot-linked ones.
+
+    Attributes
+    ----------
+    auc : float
+        Probability that it joins the rows of a must-link, drawn at random, better than those of a
+        cannot-link: 0.5 is chance, as where links belong to other rows.
+    p_value : float
+        Probability of as large a value by chance (Mann and Whitney's test).
+    """
+
+    auc: float
+    p_value: float
 
 
 class Belief(NamedTuple):
@@ -59,11 +76,14 @@ class Belief(NamedTuple):
         Probability of each link to be right.
     error_rate : float
         Share of wrong answers, as far as data shows it; 0 where all may be right.
+    contrast : Contrast or None
+        Whether links go with the data at all; None where there are fewer than five of a kind.
     """
 
     must: Array
     cannot: Array
     error_rate: float
+    contrast: Contrast | None = None
 
 
 def link_belief(X: Array, links: Links, *, least_rate: float = 0.0) -> Belief:
@@ -99,22 +119,32 @@ def link_belief(X: Array, links: Links, *, least_rate: float = 0.0) -> Belief:
     n_must = len(links.must)
     pairs = np.concatenate((links.must, links.cannot))
     is_must = np.arange(len(pairs)) < n_must
-    right, rates = np.ones(len(pairs)), []
+    right, joined, rates = np.ones(len(pairs)), np.zeros(len(pairs)), []
     parts = max(-(-len(pairs) // _MOST_LINKS), 1)
     for part in range(parts):
         chosen = np.arange(part, len(pairs), parts)
-        right[chosen], rate = _judged(X, pairs[chosen], is_must[chosen], least_rate)
+        right[chosen], joined[chosen], rate = _judged(X, pairs[chosen], is_must[chosen], least_rate)
         rates.append(rate)
-    return Belief(right[:n_must], right[n_must:], float(np.mean(rates)))
+    contrast = _contrast(joined[:n_must], joined[n_must:])
+    return Belief(right[:n_must], right[n_must:], float(np.mean(rates)), contrast)
+
+
+def _contrast(must: Array, cannot: Array) -> Contrast | None:
+    from scipy.stats import mannwhitneyu
+
+    if min(len(must), len(cannot)) < _FEW_OF_A_KIND:
+        return None
+    test = mannwhitneyu(must, cannot, alternative="greater", method="asymptotic")
+    return Contrast(float(test.statistic) / (len(must) * len(cannot)), float(test.pvalue))
 
 
 def _judged(
     X: Array, pairs: Array, is_must: NDArray[np.bool_], least_rate: float
-) -> tuple[Array, float]:
-    """Probabilities of links judged together, and the rate of errors among them."""
+) -> tuple[Array, Array, float]:
+    """Probabilities of links judged together, how well the graph joins them, rate of errors."""
     everything = np.ones(len(pairs))
     if is_must.all() or not is_must.any():  # nothing to tell kinds apart by
-        return everything, 0.0
+        return everything, np.zeros(len(pairs)), 0.0
     ends, codes = np.unique(pairs, return_inverse=True)
     codes = codes.reshape(-1, 2)
     walks = _walks(X, ends)
@@ -124,14 +154,14 @@ def _judged(
         seen = 0.0
     rate = max(seen, least_rate)
     if rate == 0:
-        return everything, 0.0
+        return everything, joined, 0.0
     right = everything
     for _ in range(_ROUNDS):
         said = _said_by_others(walks, codes, is_must, right)
         same, _ = _fitted(np.column_stack((joined, said)), is_must, rate)
         agreed = np.where(is_must, same, 1 - same)
         right = (1 - rate) * agreed / ((1 - rate) * agreed + rate * (1 - agreed))
-    return right, seen
+    return right, joined, seen
 
 
 def _walks(X: Array, ends: Array) -> Array:
