@@ -53,7 +53,8 @@ def output(help: str) -> Any:
 
 
 # What is read
-Data = Annotated[Path, argument("DATA", "Table to cluster: .csv, .tsv, .parquet, .npz or .npy.")]
+DATA = ".csv, .tsv, .json, .jsonl (also .gz), .parquet, .arrow, .npz, .npy; - is stdin"
+Data = Annotated[Path, argument("DATA", f"Table to cluster: {DATA}.")]
 LinksFile = Annotated[Path | None, value("FILE", _HELP["links"], "--links")]
 Columns = Annotated[str | None, value("A,B,C", _HELP["columns"])]
 IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
@@ -94,7 +95,8 @@ def cluster_command(
     for option in ctx.command.params:
         name, given = str(option.name), ctx.params[str(option.name)]
         if name == "data":  # ./-a.csv as well has become -a.csv, which looks like an option
-            words.append(f"./{given}" if str(given).startswith("-") else str(given))
+            is_option = str(given).startswith("-") and str(given) != "-"
+            words.append(f"./{given}" if is_option else str(given))
         elif name in (*leave_out, *_NO_MATTER) or given is None:
             continue
         elif isinstance(given, bool):

@@ -10,7 +10,7 @@ from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 
 _HELP = {
-    "data": "Table with the model's columns: .csv, .tsv, .parquet, .npz, .npy.",
+    "data": f"Table with the model's columns: {opt.DATA}.",
     "id_column": "Column that names the rows. Default: as for the model, if there.",
 }
 

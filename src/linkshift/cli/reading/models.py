@@ -11,8 +11,9 @@ from typing import Any
 
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading.columns import features
+from linkshift.cli.reading.contents import SUFFIXES, suffix_of
 from linkshift.cli.reading.scaling import Scaling
-from linkshift.cli.reading.tables import SUFFIXES, Table, check_readable
+from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.reading.views import by_view
 from linkshift.cli.talking import Console, InputError, hint, passed_on
 
@@ -90,7 +91,7 @@ def read_model(path: Path) -> SavedModel:
     from linkshift import model_files
 
     check_readable(path)
-    if path.suffix.lower() in SUFFIXES and path.suffix.lower() != ".npz":
+    if suffix_of(path) in SUFFIXES and suffix_of(path) != ".npz":
         raise InputError(
             f"{path} is a table and no model. MODEL comes first: the .npz file of linkshift "
             "cluster --save."
