@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.pictures import page as report  # noqa: F401
     from linkshift.pictures import plot as plot
     from linkshift.refinement import refine as refine
+    from linkshift.tables.preparing import Preparation as Preparation
+    from linkshift.tables.preparing import prepare as prepare
 
 __version__ = "0.1.0.dev0"
 
@@ -56,6 +58,7 @@ _PUBLIC = {
     "MeanShift": "estimators.mean_shift:MeanShift",
     "MetricMeanShift": "estimators.metric_mean_shift:MetricMeanShift",
     "PathMeanShift": "estimators.path_mean_shift:PathMeanShift",
+    "Preparation": "tables.preparing:Preparation",
     "RefinedClustering": "estimators.refined_clustering:RefinedClustering",
     "SCML": "metric_learning:SCML",
     "bandwidth": "bandwidth",
@@ -67,6 +70,7 @@ _PUBLIC = {
     "metrics": "metrics",
     "model_files": "models.files",
     "plot": "pictures.plot",
+    "prepare": "tables.preparing:prepare",
     "profiles": "profiles",
     "refine": "refinement:refine",
     "report": "pictures.page",

@@ -17,7 +17,8 @@ from linkshift._core.text import short
 from linkshift.cli.reading.contents import Content
 from linkshift.cli.reading.delimited import one_line, read_delimited, read_encoding, refuse_twice
 from linkshift.cli.talking import InputError, require
-from linkshift.tables.lists import is_list, list_matrix, part_names
+from linkshift.tables.columns import kind_of
+from linkshift.tables.lists import list_matrix, part_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,36 +101,21 @@ def read_frame(content: Content, *, header: bool | None, id_column: str | None) 
     else:
         frame, text, remarks = read_delimited(pd, content, header=header, id_column=id_column)
         lines = partial(text.lines, header is not False)
-    kinds = {name: _kind(pd, frame[name]) for name in frame.columns}
+    kinds = {name: kind_of(frame[name]) for name in frame.columns}
     for name in [name for name, kind in kinds.items() if kind == "decimal"]:
         frame[name], kinds[name] = frame[name].astype(float), "number"
-    lists = {}
+    lists: dict[str, tuple[str, ...]] = {}
     if "list" in kinds.values():
         frame, kinds, lists = _spread(pd, frame, kinds)
         refuse_twice(frame.columns, str(path))
     return FrameTable(path, frame, kinds, lists, tuple(remarks), lines, in_order)
 
 
-def _kind(pd: Any, column: Any) -> str:
-    types = pd.api.types
-    if types.is_bool_dtype(column.dtype):
-        return "true/false"
-    if types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(column.dtype):
-        return "number" if column.notna().any() or not len(column) else "empty"
-    if types.is_datetime64_any_dtype(column.dtype):
-        return "date"
-    if column.dtype == object:
-        if any(is_list(cell) or isinstance(cell, dict | set) for cell in column):
-            return "list"
-        inferred = types.infer_dtype(column, skipna=True)
-        named = {"date": "date", "time": "date", "decimal": "decimal", "empty": "empty"}
-        return named.get(inferred, "text")
-    return "text"
-
-
 def _spread(pd: Any, frame: Any, kinds: dict[str, str]) -> tuple[Any, Any, Any]:
     """Make columns of lists of numbers into a column for each place in the lists."""
-    pieces, found, lists = [], {}, {}
+    pieces: list[Any] = []
+    found: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
     for name, kind in kinds.items():
         piece = frame[[name]]
         if kind == "list":
