@@ -163,8 +163,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "steps_")
         return self.repeat(X if sparse.issparse(X) else columns_of(X))
 
-    def learn(self, data: Any) -> Array:
-        """Learn from columns that are read already, or from a sparse matrix."""
+    def learn(self, data: Any, *, named: bool = False) -> Array:
+        """Learn from columns that are read already, or from a sparse matrix.
+
+        Columns that somebody has ``named`` are no ids.
+        """
         steps, said = [], []
         if sparse.issparse(data):
             names, X = [], data.tocsr()
@@ -172,7 +175,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         else:
             for column in data:
                 step, told = learn_step(
-                    column, max_levels=self.max_levels, log=self.log, scale=self.scale
+                    column,
+                    max_levels=self.max_levels,
+                    log=self.log,
+                    scale=self.scale,
+                    takes_ids=named,
                 )
                 steps += [] if step is None else [step]
                 said += [f"{column.name}: {'; '.join(told)}."] if told else []

@@ -43,7 +43,7 @@ FIELDS: dict[str, dict[str, type]] = {
 
 
 def learn_step(
-    column: Column, *, max_levels: int, log: bool, scale: str
+    column: Column, *, max_levels: int, log: bool, scale: str, takes_ids: bool
 ) -> tuple[Step | None, list[str]]:
     """Find what to do with a column, and say it; None leaves it out."""
     if column.kind == "text":
@@ -64,7 +64,8 @@ def learn_step(
     known = values[there]
     if there.all() and (known == known[0]).all():
         return None, [*told, f"left out, it is {known[0]:g} everywhere"]
-    if column.kind == "number" and there.all() and says_ids(column.name, known):
+    is_id = column.kind == "number" and there.all() and says_ids(column.name, known)
+    if is_id and not takes_ids:
         return None, [*told, "left out, it names rows: whole numbers that all differ"]
     if column.kind == "true/false":
         fill, how = float(2 * known.sum() > len(known)), "the more frequent"

@@ -53,6 +53,7 @@ def features(
             f"{table.path} has no numeric columns to cluster. "
             f"Its columns: {listed(left_out, 20) or 'none'}."
             + (f" Not counted: {', '.join(reserved)}." if reserved else "")
+            + " linkshift cluster --prepare makes numbers of text and dates."
         )
     console.say(
         f"{table.path}: {counted(table.n_rows, 'row')}, {counted(len(names), 'column')} used: "
@@ -116,7 +117,8 @@ def _warn_of_typos(table: FrameTable, free: list[str], console: Console) -> None
         if 0 < share < 0.5:
             console.warn(
                 f"{table.place(row)}: column {name!r} is left out because not all of it is "
-                f"numbers: row {row} has {short(cell)}. Correct the cell to use the column."
+                f"numbers: row {row} has {short(cell)}. Correct the cell to use the column; "
+                "linkshift cluster --prepare takes it for missing."
             )
 
 
@@ -125,10 +127,8 @@ def _named_columns(
 ) -> tuple[str, ...]:
     names = columns
     if isinstance(names, str):
-        given = [name.strip() for name in names.split(",") if name.strip()]
+        given = listed_columns(names)
         names = tuple(part for name in given for part in table.lists.get(name, (name,)))
-    if not names:
-        raise InputError("--columns is empty. Name the columns with commas between: --columns a,b.")
     for name in names:
         check_column(table, name, "--columns")
         if name in reserved:
@@ -140,8 +140,17 @@ def _named_columns(
     return names
 
 
+def listed_columns(text: str) -> tuple[str, ...]:
+    """Give the names in the text of --columns."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise InputError("--columns is empty. Name the columns with commas between: --columns a,b.")
+    return names
+
+
 def _not_numeric(table: Table, name: str, *, choose: bool) -> str:
-    leave = ", or leave it out of --columns" if choose else ""
+    leave = ", leave it out of --columns, or let linkshift cluster --prepare make numbers of it"
+    leave = leave if choose else ""
     if isinstance(table, ArrayTable):
         return f"--columns takes columns of the matrix, by number; {name!r} is another array."
     kind = table.kind(name)
@@ -188,6 +197,8 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
             parts.append(f"  and {len(columns) - 5} more columns with {what} values")
     whole = [name for name, fine in zip(names, usable.all(axis=0), strict=True) if fine]
     remedy = "Fill the cells or delete the rows"
+    if choose:
+        remedy += ", let linkshift cluster --prepare fill them"
     if choose and 0 < len(whole) <= 12:
         remedy += f", or use only the whole columns: --columns {shlex.quote(','.join(whole))}"
     if choose and len(whole) == len(names) - 1:
