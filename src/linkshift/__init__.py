@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot follow it
+    from linkshift import anndata as anndata
     from linkshift import bandwidth as bandwidth
     from linkshift import baselines as baselines
     from linkshift import datasets as datasets
@@ -61,6 +62,7 @@ _PUBLIC = {
     "Preparation": "tables.preparing:Preparation",
     "RefinedClustering": "estimators.refined_clustering:RefinedClustering",
     "SCML": "metric_learning:SCML",
+    "anndata": "anndata",
     "bandwidth": "bandwidth",
     "bandwidth_path": "bandwidth.path:bandwidth_path",
     "baselines": "baselines",
