@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot follow it
+    from linkshift import anndata as anndata
     from linkshift import bandwidth as bandwidth
     from linkshift import baselines as baselines
     from linkshift import datasets as datasets
@@ -38,6 +39,8 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.pictures import page as report  # noqa: F401
     from linkshift.pictures import plot as plot
     from linkshift.refinement import refine as refine
+    from linkshift.tables.preparing import Preparation as Preparation
+    from linkshift.tables.preparing import prepare as prepare
 
 __version__ = "0.1.0.dev0"
 
@@ -56,8 +59,10 @@ _PUBLIC = {
     "MeanShift": "estimators.mean_shift:MeanShift",
     "MetricMeanShift": "estimators.metric_mean_shift:MetricMeanShift",
     "PathMeanShift": "estimators.path_mean_shift:PathMeanShift",
+    "Preparation": "tables.preparing:Preparation",
     "RefinedClustering": "estimators.refined_clustering:RefinedClustering",
     "SCML": "metric_learning:SCML",
+    "anndata": "anndata",
     "bandwidth": "bandwidth",
     "bandwidth_path": "bandwidth.path:bandwidth_path",
     "baselines": "baselines",
@@ -67,6 +72,7 @@ _PUBLIC = {
     "metrics": "metrics",
     "model_files": "models.files",
     "plot": "pictures.plot",
+    "prepare": "tables.preparing:prepare",
     "profiles": "profiles",
     "refine": "refinement:refine",
     "report": "pictures.page",

@@ -102,7 +102,8 @@ DATA = {
     "utf16": ("t.csv", "x,y\n1,2\n".encode("utf-16"), "line 1: this is UTF-16", "Save it as UTF-8"),
     "utf16-no-mark": ("t.csv", "x,y\n1,2\n".encode("utf-16-le"), "line 1: a NUL", "UTF-8"),
     "utf32": ("t.csv", "x,y\n1,2\n".encode("utf-32"), "this is UTF-32", "Save it as UTF-8"),
-    "latin1": ("t.csv", "x,y\r\n1,2\r\n3,größe\r\n".encode("latin-1"), "line 3: the byte 0xf6"),
+    "damaged": ("t.csv", "é,y\r\n1,2\r\n3,4".encode() + b"\xf6\r\n", "line 3: the byte 0xf6"),
+    "latin1-control": ("t.csv", b"x,y\n1,\xf6\x01\n", "line 2: the byte 0xf6", "UTF-8"),
     "cut-character": ("t.csv", "x,y\n1,2\n3,4é".encode()[:-1], "line 3: the byte 0xc3", "UTF-8"),
     "nul": ("t.csv", b"x,y\n1,2\n3,4\x005\n", "line 3: a NUL byte", "damaged"),
     "nul-far-away": ("t.csv", b"x,y\n" + b"1,2\n" * 400_000 + b"\0", "line 400002: a NUL byte"),
@@ -134,7 +135,7 @@ DATA = {
     ),
     "dates": ("t.parquet", parquet(FRAME.assign(x=date(2024, 1, 1))), "holds dates", "numbers"),
     "lists": (
-        *("t.parquet", parquet(FRAME.assign(x=[[1, 2]] * 50)), "holds lists", "into numbers"),
+        *("t.parquet", parquet(FRAME.assign(x=[[1], [1, 2]] * 25)), "holds lists of d", "numbers"),
     ),
     "lists-as-ids": (
         *("t.parquet", parquet(FRAME.assign(x=[[i] for i in range(50)])), "holds lists", "another"),

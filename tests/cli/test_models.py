@@ -257,7 +257,7 @@ def test_ids_of_new_rows(made, tmp_path):
     told = invoke(
         tmp_path, "predict", made.folder / "cms.npz", "key.csv", "--id-column", "x", code=2
     )
-    assert "takes 'x' as numbers to go by, not as names of rows" in told.stderr
+    assert "takes 'x' as values to go by, not as names of rows" in told.stderr
 
 
 def test_threads_do_not_matter(made):

@@ -8,9 +8,18 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-__all__ = ["PathLike", "check_text", "counted", "csv_lines", "is_number", "listed", "short"]
+__all__ = [
+    "PathLike",
+    "check_text",
+    "counted",
+    "csv_lines",
+    "find_encoding",
+    "is_number",
+    "listed",
+    "short",
+]
 
 PathLike = str | os.PathLike[str]
 
@@ -23,6 +32,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 _SHOWN = 60
+# Bytes that no text in Windows-1252 has: five stand for nothing, most below 32 are no letters.
+_CONTROL = {0x81, 0x8D, 0x8F, 0x90, 0x9D, 0x7F, *range(32)} - {*b"\t\n\r\f"}
 
 
 def check_text(path: PathLike) -> None:
@@ -31,28 +42,64 @@ def check_text(path: PathLike) -> None:
     A byte order mark of UTF-8 is allowed. NUL is a character, but in a table it
     means that the file is something else, or was damaged.
     """
-    where = os.fspath(path)
     with Path(path).open("rb") as file:
-        start = file.read(4)
-        for mark, encoding in _MARKS:
-            if start.startswith(mark):
-                raise ValueError(f"{where}, line 1: this is {encoding} text. Save it as UTF-8")
-        file.seek(0)
-        found = _first_wrong(file)
-        if found is None:
-            return
-        offset, byte = found
-        file.seek(0)
-        before = file.read(offset)
-        line = 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
+        wrong = _wrong_byte(file, os.fspath(path))
+    if wrong is not None:
+        raise ValueError(wrong.problem)
+
+
+def find_encoding(file: BinaryIO, where: str) -> tuple[str, int]:
+    """Give the encoding of text, and the first line that is not UTF-8; 0 where all is.
+
+    Beside UTF-8 it is Windows-1252, which holds Latin-1: where the first letter beyond ASCII is no
+    UTF-8, and no byte speaks against text. All else raises ValueError, as in `check_text`.
+    """
+    wrong = _wrong_byte(file, where)
+    if wrong is None:
+        return "utf-8-sig", 0
+    file.seek(0)
+    content = file.read()
+    # A file that ends amid a letter was cut short, and one with letters in UTF-8 was damaged.
+    at_end = wrong.offset >= len(content) - 1
+    if (
+        wrong.byte
+        and not at_end
+        and content[: wrong.offset].isascii()
+        and not _CONTROL & {*content}
+    ):
+        return "cp1252", wrong.line
+    raise ValueError(wrong.problem)
+
+
+class _Wrong(NamedTuple):
+    """A byte that is not UTF-8; 0 stands for NUL and for text of another width."""
+
+    offset: int
+    byte: int
+    line: int
+    problem: str
+
+
+def _wrong_byte(file: BinaryIO, where: str) -> _Wrong | None:
+    start = file.read(4)
+    for mark, encoding in _MARKS:
+        if start.startswith(mark):
+            return _Wrong(0, 0, 1, f"{where}, line 1: this is {encoding} text. Save it as UTF-8")
+    file.seek(0)
+    found = _first_wrong(file)
+    if found is None:
+        return None
+    offset, byte = found
+    file.seek(0)
+    before = file.read(offset)
+    line = 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
+    problem = f"{where}, line {line}: the byte 0x{byte:02x} is not UTF-8 text. Save it as UTF-8"
     if byte == 0:
-        raise ValueError(
+        problem = (
             f"{where}, line {line}: a NUL byte, which no table holds: the file is damaged, or no "
             "text, or UTF-16. Save it as UTF-8"
         )
-    raise ValueError(
-        f"{where}, line {line}: the byte 0x{byte:02x} is not UTF-8 text. Save it as UTF-8"
-    )
+    return _Wrong(offset, byte, line, problem)
 
 
 def _first_wrong(file: BinaryIO) -> tuple[int, int] | None:

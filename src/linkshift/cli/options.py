@@ -20,6 +20,10 @@ _HELP = {
     "columns": "Columns to cluster. Default: all that are numeric.",
     "labels": "Column of known labels (empty or -1: unknown), used as links.",
     "header": "Whether the first line holds names.",
+    "prepare": "Make numbers of all columns as a person would: a column for each word of text, "
+    "gaps filled and marked, logarithms for heavy tails, columns scaled, principal components from "
+    "50 columns on. Each thing that is done is told, and kept with the model.",
+    "pca": "Go by N principal components of the columns, after scaling.",
     "labels_output": "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
     "table_output": "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
 }
@@ -53,7 +57,8 @@ def output(help: str) -> Any:
 
 
 # What is read
-Data = Annotated[Path, argument("DATA", "Table to cluster: .csv, .tsv, .parquet, .npz or .npy.")]
+DATA = ".csv, .tsv, .json, .jsonl (also .gz), .parquet, .arrow, .npz, .npy; - is stdin"
+Data = Annotated[Path, argument("DATA", f"Table to cluster: {DATA}.")]
 LinksFile = Annotated[Path | None, value("FILE", _HELP["links"], "--links")]
 Columns = Annotated[str | None, value("A,B,C", _HELP["columns"])]
 IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
@@ -63,6 +68,8 @@ Model = Annotated[Path, argument("MODEL", "Model from linkshift cluster --save: 
 
 # How it is worked on
 Scale = Annotated[str, word(SCALES, "standard: mean 0, spread 1; minmax: from 0 to 1.")]
+Prepare = Annotated[bool, typer.Option("--prepare", help=_HELP["prepare"])]
+Pca = Annotated[int | None, value("N", _HELP["pca"], min=1)]
 Threads = Annotated[int | None, value("N", "Default: all cores.", min=1)]
 seed = value("N", "Of what is drawn at random. Default: 0.", min=0, max=2**32 - 1)
 
@@ -73,6 +80,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")]
 
 _NO_MATTER = ("threads", "json", "quiet")  # to what comes out
+
+
+def asked_for(ctx: typer.Context, name: str) -> Any:
+    """Give the value of an option that was given; None where it is left at its default."""
+    source = ctx.get_parameter_source(name)
+    return None if source is None or source.name == "DEFAULT" else ctx.params[name]
 
 
 def refuse(why: str, **given: Any) -> None:
@@ -94,11 +107,12 @@ def cluster_command(
     for option in ctx.command.params:
         name, given = str(option.name), ctx.params[str(option.name)]
         if name == "data":  # ./-a.csv as well has become -a.csv, which looks like an option
-            words.append(f"./{given}" if str(given).startswith("-") else str(given))
+            is_option = str(given).startswith("-") and str(given) != "-"
+            words.append(f"./{given}" if is_option else str(given))
         elif name in (*leave_out, *_NO_MATTER) or given is None:
             continue
         elif isinstance(given, bool):
-            words.append((option.opts if given else option.secondary_opts)[0])
+            words += (option.opts if given else option.secondary_opts)[:1]
         elif given != option.default or name in always:
             values = given if isinstance(given, list | tuple) else [given]
             words += [text for item in values for text in (option.opts[0], str(item))]

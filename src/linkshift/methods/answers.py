@@ -19,8 +19,9 @@ from linkshift.links._combine import weighted
 from linkshift.links._parse import Kind
 from linkshift.methods.table import CONFLICTS
 from linkshift.spaces.belief import Belief, Contrast, link_belief
+from linkshift.tables.reading import Reading, counts_rows
 
-__all__ = ["Answers", "settled_answers"]
+__all__ = ["Answers", "by_row", "settled_answers"]
 
 _FEW = 20  # links below this number say nothing of how reliable they are
 _CONFIRMED = 50  # must-links that others imply, without a contradiction: answers are reliable
@@ -105,6 +106,37 @@ def _at_chance(contrast: Contrast) -> Advice:
         "Is this table in the order of the one that the links are of, counted from 0? If so, its "
         "columns do not show what the links tell.",
     )
+
+
+def by_row(links: Any, reading: Reading) -> Any:
+    """Find the rows of links that are keyed by id, and doubt those by row of a table with ids."""
+    if isinstance(links, ClosedLinks):
+        return links
+    found, index = Links.coerce(links), reading.index
+    named = index is not None and not counts_rows(index)
+    if not found.keyed_by_id:
+        # Links that know the number of rows were made for them.
+        if named and len(found) and found.n_samples is None:
+            warn(
+                Advice(
+                    "Links count rows from 0, and the index of the table says otherwise; is it "
+                    "sorted as when you answered?",
+                    "If the numbers are ids of the index: Links(..., ids=table.index); if they do "
+                    "count rows: Links(..., n_samples=len(table)).",
+                    parameter="links",
+                )
+            )
+        return found
+    ids = index if named else reading.ids
+    if ids is None:
+        first = (*found.must_ids, *found.cannot_ids)[0][0]
+        raise Refusal(
+            f"The links are keyed by id, such as {first!r}, and the data have no ids.",
+            "Give a DataFrame that has them for its index, table.set_index('name'), or call "
+            "links.resolve(ids) with the ids in the order of rows.",
+            parameter="links",
+        )
+    return found.resolve(ids)
 
 
 def settled_answers(

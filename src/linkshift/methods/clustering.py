@@ -20,13 +20,13 @@ from linkshift.methods.table import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from linkshift._core.arrays import Progress
     from linkshift.explain.explanation import Explanation
     from linkshift.links import Links
     from linkshift.metrics import LinkReport
+    from linkshift.tables.preparing import Preparation
 
 # Parameters that only methods that shift have a use for.
 _OF_A_SHIFT = ("bandwidth", "kernel", "n_neighbors", "space", "max_iter")
@@ -46,8 +46,8 @@ class Clustering:
 
     Attributes
     ----------
-    labels : ndarray of shape (n,)
-        Cluster of each row, -1 for noise.
+    labels : ndarray of shape (n,), or Series
+        Cluster of each row, -1 for noise; of a pandas DataFrame with its index.
     method : str
         Name of the method, as in `METHODS`.
     why : str
@@ -62,9 +62,12 @@ class Clustering:
         Which links hold.
     seconds : float
         Time of the fit.
+    recipe : Preparation or None
+        How the numbers were made of the table, which ``predict`` does again; None where they are
+        those of the table.
     """
 
-    labels: NDArray[np.int64]
+    labels: Any
     method: str
     why: str
     model: Any
@@ -72,6 +75,7 @@ class Clustering:
     set_aside: Links
     link_report: LinkReport
     seconds: float
+    recipe: Preparation | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -88,10 +92,23 @@ class Clustering:
         """The bandwidth, in units of the columns; None where there is no single one to name."""
         return METHODS[self.method].bandwidth(self.model)
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Cluster of each row of new data, in the columns (or views) that were clustered."""
-        found: NDArray[np.int64] = self.model.predict(X)
-        return found
+    def predict(self, X: Any) -> Any:
+        """Cluster of each row of new data, in the columns (or views) that were clustered.
+
+        Rows of a table that was prepared are given as they are, and prepared in the same way. Those
+        of a pandas DataFrame come back with its index.
+        """
+        from linkshift.tables.columns import index_of
+        from linkshift.tables.preparing import Prepared
+        from linkshift.tables.reading import with_index
+
+        if isinstance(X, Prepared):
+            raise Refusal(
+                "New rows are prepared by the recipe of those that were clustered.",
+                "Give the table itself.",
+            )
+        rows = X if self.recipe is None else self.recipe.transform(X)
+        return with_index(self.model.predict(rows), index_of(X))
 
     def explain(self, row: int, **options: Any) -> Explanation:
         """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`."""
@@ -128,9 +145,14 @@ def cluster(
     ----------
     X : array-like of shape (n, d), or a dict or list of such
         A table; several are views of the same rows. Columns are taken as they are: scale them
-        first where their units differ.
+        first where their units differ. A DataFrame (pandas, polars) with a column of lists is
+        clustered by that column, and whole numbers that are called an id and all differ are left
+        out. A sparse matrix is clustered by 100 columns of its truncated singular value
+        decomposition; a warning says so. Tables with text or gaps go through
+        :func:`linkshift.prepare` first.
     links : Links, default=None
-        Pairs that belong together (must) and pairs that do not (cannot).
+        Pairs that belong together (must) and pairs that do not (cannot). Those that are keyed by id
+        are found by the index of a DataFrame, or else by its column of ids.
     partial_labels : array-like of shape (n,), default=None
         Known classes, -1 where unknown.
     method : {"auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}
@@ -178,16 +200,21 @@ def cluster(
 
     from linkshift.estimators._base import closed_links
     from linkshift.links import ClosedLinks
-    from linkshift.methods.answers import settled_answers
+    from linkshift.methods.answers import by_row, settled_answers
     from linkshift.metrics import link_satisfaction
+    from linkshift.tables.columns import index_of
+    from linkshift.tables.reading import Reading, read_given, refuse_gaps, with_index
 
     tables = _views(X)
     if tables is not None and len(tables) == 1 and method != "groups":
         X, tables = tables[0], None
+    reading = read_given(X) if tables is None else Reading(X, index_of(tables[0]))
+    X = reading.X
     table = X if tables is None else tables[0]
-    n_rows = check_array(table, dtype=None, ensure_all_finite=False).shape[0]
-    n_views = 1 if tables is None else len(tables)
-    links = ClosedLinks.coerce(links, n_rows).links
+    array = check_array(table, dtype=None, ensure_all_finite=False)
+    refuse_gaps(array)
+    n_rows, n_views = len(array), 1 if tables is None else len(tables)
+    links = ClosedLinks.coerce(by_row(links, reading), n_rows).links
     answers = settled_answers(tables or [X], links, partial_labels, n_rows, conflicts)
     joined = closed_links(answers.links, partial_labels, n_rows, counted=True).links
     asked = _asked(params)
@@ -221,9 +248,9 @@ def cluster(
     model.fit(X, **({"links": links, "partial_labels": partial_labels} if len(joined) else {}))
     seconds = time.perf_counter() - start
     report = link_satisfaction(model.labels_, joined)
-    return Clustering(
-        model.labels_, row.name, choice.why, model, joined, answers.set_aside, report, seconds
-    )
+    labels = with_index(model.labels_, reading.index)
+    told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
+    return Clustering(labels, *told, reading.recipe)
 
 
 def _asked(params: Mapping[str, Any]) -> dict[str, Any]:

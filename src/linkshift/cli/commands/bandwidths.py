@@ -32,6 +32,8 @@ def bandwidths(
     labels_column: opt.LabelsColumn = None,
     header: opt.Header = None,
     scale: opt.Scale = "none",
+    prepare: opt.Prepare = False,
+    pca: opt.Pca = None,
     kernel: Annotated[
         str, opt.word(opt.KERNELS, f"{', '.join(opt.KERNELS)}.", "NAME")
     ] = "gaussian",
@@ -58,14 +60,18 @@ def bandwidths(
     from linkshift.cli.writing.tables import table_text, write_table
 
     console = Console(quiet)
-    source = Source(data, links, columns, id_column, labels_column, header)
+    asked = (prepare, pca, opt.asked_for(ctx, "scale"))
+    source = Source(data, links, columns, id_column, labels_column, header, *asked)
     problem = read_problem(source, console)
+    recipe = problem.recipe
     if len(problem.X) < 2:
         raise InputError(f"{data} has one row; it takes two to have clusters. Add rows.")
     n_conflicts = count_conflicts(source, problem, console)
-    if scale == "none" and (note := spread_note(problem.X, problem.names)):
+    if recipe is None and scale == "none" and (note := spread_note(problem.X, problem.names)):
         console.say(f"Scale: none.{note}")
-    X = Scaling.of(problem.X, scale).apply(problem.X)
+    # A recipe has scaled them already.
+    X = problem.X if recipe is not None else Scaling.of(problem.X, scale).apply(problem.X)
+    scale = scale if recipe is None else recipe.scale
     start = time.perf_counter()  # importing is no part of the time
     with console.warnings(), console.progress("Bandwidths") as progress, passed_on(f"{data}: "):
         path = bandwidth_path(

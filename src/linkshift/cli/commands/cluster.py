@@ -66,6 +66,8 @@ def cluster(
     labels_column: opt.LabelsColumn = None,
     header: opt.Header = None,
     scale: opt.Scale = "none",
+    prepare: opt.Prepare = False,
+    pca: opt.Pca = None,
     method: Annotated[str, opt.word((AUTO, *METHODS), f"{_HELP['method']}.", "NAME")] = AUTO,
     bandwidth: Annotated[str | None, opt.value("NUMBER|links", _HELP["bandwidth"])] = None,
     kernel: Annotated[str | None, opt.word(opt.KERNELS, _HELP["kernel"], "NAME")] = None,
@@ -104,7 +106,8 @@ def cluster(
     from linkshift.cli.writing import results
     from linkshift.cli.writing.tables import labels_text, write_labels
 
-    source = Source(data, links, columns, id_column, labels_column, header)
+    asked = (prepare, pca, opt.asked_for(ctx, "scale"))
+    source = Source(data, links, columns, id_column, labels_column, header, *asked)
     takes_views: bool | None = method != AUTO and METHODS[method].takes_views
     if method == AUTO:  # else the data decide
         takes_views = True if view else None
@@ -124,7 +127,7 @@ def cluster(
         source,
         problem,
         console,
-        scale,
+        scale if problem.recipe is None else "none",  # the recipe has scaled them
         method,
         conflicts=conflicts,
         random_state=seed,
@@ -247,6 +250,8 @@ def _scale_note(scale: str, problem: Problem, method: str, *, angular: bool) -> 
     if METHODS[method].scales:
         # It does so by itself, whatever the units were before.
         return "Scale: each column goes from 0 to 1, which constrained mean shift does by itself."
+    if problem.recipe is not None:
+        return f"Scale: {problem.recipe.scale}, as prepared."
     if scale != "none":
         unit = "; the bandwidth is in that unit" if "bandwidth" in METHODS[method].uses else ""
         return f"Scale: {_SCALED[scale]}{unit}."

@@ -58,14 +58,14 @@ def check(
     from linkshift.cli.reading.tables import read_table
     from linkshift.cli.writing.link_report import Diagnosis, as_dict, as_text
 
-    ids = None
+    ids, table = None, None
     if data is not None:
         table = read_table(data, header=header, id_column=id_column)
         n_samples = table.n_rows
         ids = None if id_column is None else sample_ids(table, id_column)
     links = read_link_file(file, n_rows=n_samples, ids=ids)
     if n_samples is not None:
-        require_rows(links.links, file)
+        require_rows(links.links, file, table)
     found = Diagnosis(links, ids, n_samples)
     if json:
         from json import dumps

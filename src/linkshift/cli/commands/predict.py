@@ -10,7 +10,7 @@ from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 
 _HELP = {
-    "data": "Table with the model's columns: .csv, .tsv, .parquet, .npz, .npy.",
+    "data": f"Table with the model's columns: {opt.DATA}.",
     "id_column": "Column that names the rows. Default: as for the model, if there.",
 }
 
@@ -39,9 +39,9 @@ def predict(
     saved = read_model(model)
     method = saved.about["method"]
     console.say(f"{model}: {method}, made from {saved.about['data']}.")
-    if id_column in saved.about["columns"]:
+    if id_column in saved.sources:
         raise InputError(
-            f"--id-column: {model} takes {id_column!r} as numbers to go by, not as names of rows. "
+            f"--id-column: {model} takes {id_column!r} as values to go by, not as names of rows. "
             "Choose another column, or leave --id-column out."
         )
     asked = id_column is not None

@@ -13,12 +13,13 @@ import warnings
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.text import listed, short
+from linkshift.cli.reading.contents import Content
 from linkshift.cli.talking import InputError
 
 _MOST_INFLATED = 1032  # times: what deflate can make of a byte at most
@@ -35,6 +36,9 @@ class ArrayTable:
     data: NDArray[Any]
     beside: dict[str, NDArray[Any]] = field(default_factory=dict)
     views: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lists: ClassVar[dict[str, tuple[str, ...]]] = {}
+    remarks: ClassVar[tuple[str, ...]] = ()
+    sorted_by_row: ClassVar[bool] = True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -79,12 +83,13 @@ class ArrayTable:
         return str(self.path)
 
 
-def read_array(path: Path) -> ArrayTable:
+def read_array(content: Content) -> ArrayTable:
     """Read an npy file, or the matrix or the views of an npz file."""
+    path = content.path
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of headers that older versions wrote
-            loaded = _load(path)
+            loaded = _load(content)
     except InputError:
         raise
     except Exception as error:  # damaged bytes break the readers in any place
@@ -98,12 +103,13 @@ def read_array(path: Path) -> ArrayTable:
     return _pick(path, loaded)
 
 
-def _load(path: Path) -> NDArray[Any] | dict[str, NDArray[Any]]:
+def _load(content: Content) -> NDArray[Any] | dict[str, NDArray[Any]]:
     """Give the array of an npy file, or all arrays of an npz file."""
-    with path.open("rb") as file:
+    path = content.path
+    with content.open() as file:
         if not zipfile.is_zipfile(file):
             file.seek(0)
-            _check_header(file, path.stat().st_size, str(path))
+            _check_header(file, content.size, str(path))
             file.seek(0)
             return np.lib.format.read_array(file, allow_pickle=False)
         arrays = {}

@@ -14,6 +14,7 @@ from linkshift.cli.reading.arrays import ArrayTable
 from linkshift.cli.reading.frames import FrameTable
 from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, hint, shown_rows
+from linkshift.tables.ids import only_grows, says_ids
 
 # Squares and sums of squares of larger numbers are infinite.
 LARGEST = {"float32": 1e18, "float64": 1e150}
@@ -37,12 +38,12 @@ def features(
 
     ``columns`` is the text of --columns; a tuple where a model says which it takes.
     """
+    for remark in table.remarks:
+        console.say(remark)
     free = [name for name in table.names if name not in reserved]
     kinds = {name: table.kind(name) for name in free}
     if columns is None:
-        numeric = tuple(name for name, kind in kinds.items() if kind == "number")
-        kinds |= dict.fromkeys(_constant(table, numeric), "constant")
-        names = tuple(name for name in numeric if kinds[name] == "number")
+        names = _default_columns(table, kinds, console)
     else:
         names = _named_columns(table, columns, reserved)
     chosen = set(names)
@@ -52,6 +53,7 @@ def features(
             f"{table.path} has no numeric columns to cluster. "
             f"Its columns: {listed(left_out, 20) or 'none'}."
             + (f" Not counted: {', '.join(reserved)}." if reserved else "")
+            + " linkshift cluster --prepare makes numbers of text and dates."
         )
     console.say(
         f"{table.path}: {counted(table.n_rows, 'row')}, {counted(len(names), 'column')} used: "
@@ -68,16 +70,42 @@ def features(
     return Features(X, names)
 
 
-def _constant(table: Table, names: tuple[str, ...]) -> set[str]:
+def _default_columns(table: Table, kinds: dict[str, str], console: Console) -> tuple[str, ...]:
+    """Take all columns of numbers, or those of the lists; note in ``kinds`` why not of others."""
+    if len(table.lists) > 1:
+        raise InputError(
+            f"{table.path} has several columns of lists: {listed(table.lists)}. Say which to "
+            f"cluster: --columns {shlex.quote(next(iter(table.lists)))}"
+        )
+    for name, parts in table.lists.items():
+        # Numbers beside an embedding are in other units, and few against many.
+        others = [c for c, kind in kinds.items() if kind == "number" and c not in set(parts)]
+        kinds |= dict.fromkeys(others, "beside the lists")
+        console.say(f"{table.path}: {name!r} holds lists of {counted(len(parts), 'number')}.")
+    numeric = tuple(name for name, kind in kinds.items() if kind == "number")
+    if numeric:
+        X = table.matrix(numeric)
+        kinds |= dict.fromkeys(_constant(X, numeric), "constant")
+        if not table.lists and isinstance(table, FrameTable):
+            ids = [name for j, name in enumerate(numeric) if says_ids(name, X[:, j])]
+            kinds |= dict.fromkeys(ids, "ids")
+            for name in ids:
+                console.say(
+                    f"{table.path}: {name!r} names rows, and is left out: --id-column "
+                    f"{shlex.quote(name)} takes it for links and output, --columns as a number."
+                )
+    return tuple(name for name in numeric if kinds[name] == "number")
+
+
+def _constant(X: NDArray[Any], names: tuple[str, ...]) -> set[str]:
     """Columns that say nothing, unless they are all there is.
 
     They would count as dimensions where the bandwidth is taken from the data.
     """
-    if table.n_rows < 2 or not names:
-        return set()
-    X = table.matrix(names)
     same = (X[0] == X).all(axis=0)
-    return set() if same.all() else {names[j] for j in np.flatnonzero(same).tolist()}
+    if len(X) < 2 or same.all():
+        return set()
+    return {names[j] for j in np.flatnonzero(same).tolist()}
 
 
 def _warn_of_typos(table: FrameTable, free: list[str], console: Console) -> None:
@@ -89,7 +117,8 @@ def _warn_of_typos(table: FrameTable, free: list[str], console: Console) -> None
         if 0 < share < 0.5:
             console.warn(
                 f"{table.place(row)}: column {name!r} is left out because not all of it is "
-                f"numbers: row {row} has {short(cell)}. Correct the cell to use the column."
+                f"numbers: row {row} has {short(cell)}. Correct the cell to use the column; "
+                "linkshift cluster --prepare takes it for missing."
             )
 
 
@@ -98,9 +127,8 @@ def _named_columns(
 ) -> tuple[str, ...]:
     names = columns
     if isinstance(names, str):
-        names = tuple(name.strip() for name in names.split(",") if name.strip())
-    if not names:
-        raise InputError("--columns is empty. Name the columns with commas between: --columns a,b.")
+        given = listed_columns(names)
+        names = tuple(part for name in given for part in table.lists.get(name, (name,)))
     for name in names:
         check_column(table, name, "--columns")
         if name in reserved:
@@ -112,15 +140,25 @@ def _named_columns(
     return names
 
 
+def listed_columns(text: str) -> tuple[str, ...]:
+    """Give the names in the text of --columns."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise InputError("--columns is empty. Name the columns with commas between: --columns a,b.")
+    return names
+
+
 def _not_numeric(table: Table, name: str, *, choose: bool) -> str:
-    leave = ", or leave it out of --columns" if choose else ""
+    leave = ", leave it out of --columns, or let linkshift cluster --prepare make numbers of it"
+    leave = leave if choose else ""
     if isinstance(table, ArrayTable):
         return f"--columns takes columns of the matrix, by number; {name!r} is another array."
     kind = table.kind(name)
     if kind == "empty":
         return f"{table.path}: column {name!r} is empty. Fill it{leave}."
-    if kind in ("date", "list"):
-        return f"{table.path}: column {name!r} holds {kind}s. Turn them into numbers{leave}."
+    if kind == "date" or "lists" in kind:
+        held = kind if "lists" in kind else f"{kind}s"
+        return f"{table.path}: column {name!r} holds {held}. Turn them into numbers{leave}."
     row, cell, _ = table.not_a_number(name)
     return (
         f"{table.place(row)}: column {name!r} is not numeric: row {row} has {short(cell)}. "
@@ -131,9 +169,10 @@ def _not_numeric(table: Table, name: str, *, choose: bool) -> str:
 def check_column(table: Table, name: str, option: str) -> None:
     """Refuse a column that is not there."""
     if name not in table.names:
+        known = (*table.lists, *table.names)
         raise InputError(
-            f"{option}: {table.path} has no column {name!r}.{hint(name, table.names)} "
-            f"Its columns: {listed(table.names, 20)}."
+            f"{option}: {table.path} has no column {name!r}.{hint(name, known)} "
+            f"Its columns: {listed(known, 20)}."
         )
 
 
@@ -158,6 +197,8 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
             parts.append(f"  and {len(columns) - 5} more columns with {what} values")
     whole = [name for name, fine in zip(names, usable.all(axis=0), strict=True) if fine]
     remedy = "Fill the cells or delete the rows"
+    if choose:
+        remedy += ", let linkshift cluster --prepare fill them"
     if choose and 0 < len(whole) <= 12:
         remedy += f", or use only the whole columns: --columns {shlex.quote(','.join(whole))}"
     if choose and len(whole) == len(names) - 1:
@@ -167,13 +208,14 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
 
 
 def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console) -> None:
-    if X.shape[0] < 3 or X.shape[1] < 2:
+    if X.shape[1] < 2:
         return
-    for j in np.flatnonzero((np.diff(X, axis=0) == 1).all(axis=0)).tolist():
-        console.warn(
-            f"column {names[j]!r} only counts the rows, yet it is used as a feature. "
-            f"If it names them, say --id-column {shlex.quote(names[j])}."
-        )
+    for j, name in enumerate(names):
+        if grows := only_grows(X[:, j]):
+            console.warn(
+                f"column {name!r} only {grows}, yet it is used as a feature. "
+                f"If it names them, say --id-column {shlex.quote(name)}."
+            )
 
 
 def spread_note(X: NDArray[Any], names: tuple[str, ...]) -> str:
@@ -228,8 +270,9 @@ def partial_labels(table: Table, column: str) -> list[Any]:
 
 
 def _cells(table: Table, column: str, option: str) -> list[Any]:
-    check_column(table, column, option)
-    if table.kind(column) == "list":
+    if column not in table.lists:
+        check_column(table, column, option)
+    if column in table.lists or "lists" in table.kind(column):
         raise InputError(
             f"{option}: column {column!r} of {table.path} holds lists. Choose another column."
         )

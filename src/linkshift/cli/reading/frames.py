@@ -1,30 +1,40 @@
-"""Tables with named columns: CSV, TSV and Parquet, read with pandas."""
+"""Tables with named columns: text, JSON, Parquet and Arrow, read with pandas."""
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift._core.text import check_text, csv_lines, is_number, listed, short
+from linkshift._core.text import short
+from linkshift.cli.reading.contents import Content
+from linkshift.cli.reading.delimited import one_line, read_delimited, read_encoding, refuse_twice
 from linkshift.cli.talking import InputError, require
-
-_SEPARATOR = {".csv": ",", ".tsv": "\t"}
+from linkshift.tables.columns import kind_of
+from linkshift.tables.lists import list_matrix, part_names
 
 
 @dataclass(frozen=True, eq=False)
 class FrameTable:
-    """A pandas DataFrame, asked only what the commands need to know."""
+    """A pandas DataFrame, asked only what the commands need to know.
+
+    A column of lists of numbers has become one column for each; ``lists`` names them.
+    """
 
     path: Path
     frame: Any
     kinds: dict[str, str]
-    header: bool = True  # for text: whether its first line holds names
+    lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()  # on how the file was read
+    lines: Callable[[], list[int]] = list  # of text: where rows begin
+    sorted_by_row: bool = True  # no index says otherwise
     views: dict[str, tuple[str, ...]] = field(default_factory=dict)  # these files have none
 
     @property
@@ -38,7 +48,7 @@ class FrameTable:
         return len(self.frame)
 
     def kind(self, name: str) -> str:
-        """Give ``number``, ``true/false``, ``date``, ``list``, ``text`` or ``empty``."""
+        """Give ``number``, ``true/false``, ``date``, ``text``, ``empty``, or which ``list``."""
         return self.kinds[name]
 
     def matrix(self, names: tuple[str, ...]) -> NDArray[Any]:
@@ -64,14 +74,7 @@ class FrameTable:
 
     def place(self, row: int) -> str:
         """Give the file, and for text the line in which a row begins."""
-        separator = _SEPARATOR.get(self.path.suffix.lower())
-        if separator is None:
-            return str(self.path)
-        # Lines are counted by another reader than the one that made the table: it may refuse it.
-        try:
-            lines = [line for line, _ in _records(self.path, separator)][int(self.header) :]
-        except InputError:
-            lines = []
+        lines = self.lines()
         return f"{self.path}, line {lines[row]}" if len(lines) == self.n_rows else str(self.path)
 
 
@@ -81,150 +84,134 @@ def _plain(cell: Any) -> Any:
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
-def read_frame(path: Path, *, header: bool | None, id_column: str | None) -> FrameTable:
-    """Read a CSV, TSV or Parquet file."""
+def read_frame(content: Content, *, header: bool | None, id_column: str | None) -> FrameTable:
+    """Read text, JSON, Parquet or Arrow."""
+    path = content.path
     require(str(path), "cli", "pandas")
     import pandas as pd
 
-    if path.suffix.lower() == ".parquet":
+    remarks: list[str] = []
+    lines: Callable[[], list[int]] = list
+    in_order = True
+    if content.suffix in (".parquet", ".arrow"):
         require(str(path), "cli", "pyarrow")
-        frame = _read_parquet(pd, path)
+        frame, in_order = _read_arrow(pd, content)
+    elif content.suffix in (".json", ".jsonl"):
+        frame, lines, remarks = _read_json(pd, content)
     else:
-        frame = _read_text(pd, path, header=header, id_column=id_column)
-    kinds = {name: _kind(pd, frame[name]) for name in frame.columns}
+        frame, text, remarks = read_delimited(pd, content, header=header, id_column=id_column)
+        lines = partial(text.lines, header is not False)
+    kinds = {name: kind_of(frame[name]) for name in frame.columns}
     for name in [name for name, kind in kinds.items() if kind == "decimal"]:
         frame[name], kinds[name] = frame[name].astype(float), "number"
-    return FrameTable(path, frame, kinds, header is not False)
+    lists: dict[str, tuple[str, ...]] = {}
+    if "list" in kinds.values():
+        frame, kinds, lists = _spread(pd, frame, kinds)
+        refuse_twice(frame.columns, str(path))
+    return FrameTable(path, frame, kinds, lists, tuple(remarks), lines, in_order)
 
 
-def _kind(pd: Any, column: Any) -> str:
-    types = pd.api.types
-    if types.is_bool_dtype(column.dtype):
-        return "true/false"
-    if types.is_numeric_dtype(column.dtype) and not types.is_complex_dtype(column.dtype):
-        return "number" if column.notna().any() or not len(column) else "empty"
-    if types.is_datetime64_any_dtype(column.dtype):
-        return "date"
-    if column.dtype == object:
-        if any(isinstance(cell, (list, tuple, dict, set, np.ndarray)) for cell in column):
-            return "list"
-        inferred = types.infer_dtype(column, skipna=True)
-        return {"date": "date", "time": "date", "decimal": "decimal"}.get(inferred, "text")
-    return "text"
+def _spread(pd: Any, frame: Any, kinds: dict[str, str]) -> tuple[Any, Any, Any]:
+    """Make columns of lists of numbers into a column for each place in the lists."""
+    pieces: list[Any] = []
+    found: dict[str, str] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    for name, kind in kinds.items():
+        piece = frame[[name]]
+        if kind == "list":
+            matrix = list_matrix(frame[name])
+            kind = matrix if isinstance(matrix, str) else "number"
+            if not isinstance(matrix, str):
+                lists[name] = part_names(name, matrix.shape[1])
+                piece = pd.DataFrame(matrix, columns=lists[name])
+        pieces.append(piece)
+        found |= dict.fromkeys(piece.columns, kind)
+    return pd.concat(pieces, axis=1), found, lists
 
 
-def _read_parquet(pd: Any, path: Path) -> Any:
+def _read_arrow(pd: Any, content: Content) -> tuple[Any, bool]:
+    """Read Parquet or Arrow, and whether rows are in the order of an index that is there."""
+    name = "Parquet" if content.suffix == ".parquet" else "Arrow"
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), content.open() as file:
             warnings.simplefilter("ignore")
-            frame = pd.read_parquet(path)
+            frame = pd.read_parquet(file) if name == "Parquet" else _arrow_frame(file)
     except Exception as error:  # damaged bytes break the reader in any place
         raise InputError(
-            f"{path} cannot be read as Parquet: {_one_line(error)}. It may be cut short or be "
-            "something else: write it again, with DataFrame.to_parquet for example."
+            f"{content.path} cannot be read as {name}: {one_line(error)}. It may be cut short or "
+            "be something else: write it again, with DataFrame."
+            f"to_{'parquet' if name == 'Parquet' else 'feather'} for example."
         ) from error
     named = [name for name in frame.index.names if name is not None]
     if named and not set(named) & set(frame.columns):
         frame = frame.reset_index(named)  # an index with a name is a column of the file
+    in_order = frame.index.equals(pd.RangeIndex(len(frame)))
     frame = frame.reset_index(drop=True)
     frame.columns = [str(name) for name in frame.columns]
-    _refuse_twice(frame.columns, str(path))
-    return frame
+    refuse_twice(frame.columns, str(content.path))
+    return frame, in_order
 
 
-def _one_line(error: Exception) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__)[:200].rstrip(".")
+def _arrow_frame(file: Any) -> Any:
+    """Read an Arrow file, or the stream format, which some call by the same name."""
+    import pyarrow as pa
+
+    if file.read(6) == b"ARROW1":
+        file.seek(0)
+        return pa.ipc.open_file(file).read_all().to_pandas()
+    file.seek(0)
+    return pa.ipc.open_stream(file).read_all().to_pandas()
 
 
-def _refuse_twice(names: Any, where: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise InputError(f"{where}: two columns are called {short(name)}. Rename one of them.")
-        seen.add(name)
-
-
-def _read_text(pd: Any, path: Path, *, header: bool | None, id_column: str | None) -> Any:
-    try:
-        check_text(path)
-    except ValueError as error:
-        raise InputError(f"{error}.") from error
-    separator = _SEPARATOR[path.suffix.lower()]
-    line, first = next(_records(path, separator), (0, []))
-    if not any(cell.strip() for cell in first):
-        what = f"{path}, line {line}: no names" if line else f"{path} is empty"
-        raise InputError(f"{what}. Give a table whose first line names its columns.")
-    _check_separator(path, line, first, separator)
-    if header is None and all(map(is_number, first)):
+def _read_json(pd: Any, content: Content) -> tuple[Any, Callable[[], list[int]], list[str]]:
+    """Read a list of records, columns by name, or one record in each line."""
+    path, lines = content.path, []
+    encoding, remarks = read_encoding(content)
+    with content.open() as file:
+        text = file.read().decode(encoding)
+    if content.suffix == ".json":
+        data = _parsed(text, str(path), 1)
+    else:
+        kept = [(i, line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
+        data = [_parsed(line, str(path), i) for i, line in kept]
+        lines = [i for i, _ in kept]
+    if isinstance(data, dict) and str(data.get("format", "")).startswith("linkshift"):
         raise InputError(
-            f"{path}, line {line}: the first line is all numbers ({listed(first, 4)}). "
-            "If that is data, add --no-header; if those are the columns' names, add --header."
+            f"{path} holds links and no table. Give the table first, and --links FILE."
         )
-    # Named here and not by pandas, which calls a second x x.1.
-    names = [cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(first)]
-    if header is False:
-        names = [str(i) for i in range(len(first))]
-    _refuse_twice(names, f"{path}, line {line}")
-    # Ids stay as they are written: 007 is not 7, and NA may be Namibia. Text alone would still
-    # be searched for NA, so it travels in a tuple.
-    converters = {id_column: lambda text: (text.strip(),)} if id_column in names else None
+    if not _holds_table(data):
+        raise InputError(
+            f"{path}: JSON of a table is a list of objects with the columns as keys "
+            '([{"x": 1, "y": 2}, ...]), or an object of columns ({"x": [1, ...], ...}); it holds '
+            f"{short(data)}. Write it with DataFrame.to_json(orient='records')."
+        )
     try:
-        with warnings.catch_warnings():
-            # pandas only warns when rows are longer than the header, and drops the rest.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            form = {"sep": separator, "encoding": "utf-8-sig", "skipinitialspace": True}
-            form |= {"names": names, "header": None if header is False else 0, "index_col": False}
-            frame = pd.read_csv(path, converters=converters, low_memory=False, **form)
-    except (pd.errors.ParserWarning, ValueError, OverflowError, MemoryError) as error:
-        raise _not_a_table(path, separator, len(first), error) from error
-    if converters is not None:
-        frame[id_column] = pd.Series([text for (text,) in frame[id_column]], dtype=object)
-    return frame
+        frame = pd.DataFrame(data)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{path} holds no table: {one_line(error)}. Write it again.") from error
+    frame = frame.reset_index(drop=True)
+    frame.columns = [str(name) for name in frame.columns]
+    refuse_twice(frame.columns, str(path))
+    return frame, lambda: lines, remarks
 
 
-def _not_a_table(path: Path, separator: str, width: int, error: Exception) -> InputError:
-    """Find the line that is to blame."""
-    line = 1
-    for line, cells in _records(path, separator):
-        if len(cells) > width:
-            return InputError(
-                f"{path}, line {line}: {len(cells)} cells, more cells than its first line, which "
-                f"has {width}. Name every column there, or correct the line."
-            )
-    if "EOF inside string" in str(error):
-        return InputError(f"{path}, line {line}: a quote is not closed. Close it or delete it.")
-    return InputError(f"{path} cannot be read as a table: {_one_line(error)}. Write it again.")
+def _parsed(text: str, where: str, line: int) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {line + error.lineno - 1}, column {error.colno}"
+        raise InputError(f"{where}, {place}: no JSON: {error.msg}. Correct it there.") from error
+    except (ValueError, RecursionError) as error:  # too many digits, or too deep
+        raise InputError(f"{where}, line {line}: {one_line(error)}. Correct it there.") from error
 
 
-def _records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Give the first line and the cells of each record; blank lines are none, as for pandas."""
-    blanks = " \r\n" if separator == "\t" else " \t\r\n"
-    latest = ""
-
-    def lines(file: Iterable[str]) -> Iterator[str]:
-        nonlocal latest
-        for text in file:
-            latest = text
-            yield text
-
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        records = csv_lines(lines(file), str(path), delimiter=separator, skipinitialspace=True)
-        try:
-            for line, last, cells in records:
-                if last > line or latest.strip(blanks):
-                    yield line, cells
-        except ValueError as error:
-            raise InputError(f"{error} Close it or delete it.") from error
-
-
-def _check_separator(path: Path, line: int, first: list[str], separator: str) -> None:
-    """One column that holds another separator: the whole line was taken for one cell."""
-    if len(first) != 1:
-        return
-    for other, remedy in (
-        ("\t", "Its cells are separated by tabs: rename it to end in .tsv."),
-        (";", "Its cells are separated by semicolons: save it with commas, and points in numbers."),
-        (",", "Its cells are separated by commas: rename it to end in .csv."),
-    ):
-        if other != separator and other in first[0]:
-            raise InputError(f"{path}, line {line}: one column, {short(first[0])}. {remedy}")
+def _holds_table(data: Any) -> bool:
+    """Whether JSON is a list of rows, or columns by name."""
+    if isinstance(data, list) and data:
+        kinds = {type(row) for row in data}
+        return kinds == {dict} or (kinds == {list} and len({len(row) for row in data}) == 1)
+    if isinstance(data, dict) and data:
+        # pandas writes {"x": {"0": 1, "1": 2}}, others {"x": [1, 2]}.
+        kinds = {type(column) for column in data.values()}
+        return kinds in ({dict}, {list}) and len({len(column) for column in data.values()}) == 1
+    return False

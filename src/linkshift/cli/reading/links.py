@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from linkshift._core.text import short
-from linkshift.cli.reading.tables import check_readable
+from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.talking import InputError
 from linkshift.links import Conflict, Links, PairError, RowRangeError, _files
 from linkshift.links._parse import KINDS, UnknownIdError
@@ -131,18 +132,26 @@ def _from_json(path: Path, ids: Sequence[Hashable] | None) -> _Read:
     return links, {kind: data[kind] or [] for kind in KINDS}, None
 
 
-def require_rows(links: Links, path: Path) -> None:
-    """Refuse links that still wait for ids."""
+def require_rows(links: Links, path: Path, table: Table | None = None) -> None:
+    """Refuse links that still wait for ids, and name the column of the table that has them."""
     if not links.keyed_by_id:
         return
     where, first = str(path), (*links.must_ids, *links.cannot_ids)[0][0]
     if path.suffix.lower() == ".csv":
         line, first = _files.first_name(_files.read_records(path)) or (1, first)
         where = f"{path}, line {line}"
+    column = "NAME" if table is None else _column_of(str(first), table)
     raise InputError(
         f"{where}: the file links samples by id, such as {short(first)}. "
-        "Say which column of the data holds the ids: --id-column NAME."
+        f"Say which column of the data holds the ids: --id-column {column}."
     )
+
+
+def _column_of(name: str, table: Table) -> str:
+    """Give the column that holds an id; NAME where none does, or several do."""
+    free = [c for c in table.names if table.kind(c) in ("text", "array", "number")]
+    found = [c for c in free if name in {str(cell) for cell in table.values(c)}]
+    return shlex.quote(found[0]) if len(found) == 1 else "NAME"
 
 
 def with_ids(ends: Iterable[Any], ids: Sequence[Hashable] | None) -> tuple[Hashable, ...]:

@@ -6,15 +6,19 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading.columns import features
+from linkshift.cli.reading.contents import SUFFIXES, suffix_of
+from linkshift.cli.reading.preparing import repeated, source_columns
 from linkshift.cli.reading.scaling import Scaling
-from linkshift.cli.reading.tables import SUFFIXES, Table, check_readable
+from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.reading.views import by_view
 from linkshift.cli.talking import Console, InputError, hint, passed_on
+from linkshift.tables.preparing import Preparation
 
 # What is read of all that `linkshift cluster --save` tells of a model.
 _WRITTEN = {
@@ -35,6 +39,20 @@ class SavedModel:
     def scaling(self) -> Scaling:
         """How its columns were scaled."""
         return Scaling.from_about(self.about)
+
+    @cached_property
+    def recipe(self) -> Preparation | None:
+        """How its columns were made of those of the table; None where they are those."""
+        plain = self.about.get("preparation")
+        if plain is None:
+            return None
+        with passed_on(f"{self.path}: "):
+            return Preparation.from_plain(plain)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Columns of a table that it takes."""
+        return source_columns(self.recipe) if self.recipe else tuple(self.about["columns"])
 
     def row(self, text: str) -> int:
         """Find a row that the user names, by id if there are ids, else by number."""
@@ -62,6 +80,8 @@ class SavedModel:
 
     def features(self, table: Table, id_column: str | None, console: Console) -> Any:
         """Take the columns of the model from a table, scaled as they were."""
+        if self.recipe is not None:
+            return repeated(self.recipe, table, self.path, console)
         names = tuple(self.about["columns"])
         missing = [name for name in names if name not in table.names]
         if missing:
@@ -90,7 +110,7 @@ def read_model(path: Path) -> SavedModel:
     from linkshift import model_files
 
     check_readable(path)
-    if path.suffix.lower() in SUFFIXES and path.suffix.lower() != ".npz":
+    if suffix_of(path) in SUFFIXES and suffix_of(path) != ".npz":
         raise InputError(
             f"{path} is a table and no model. MODEL comes first: the .npz file of linkshift "
             "cluster --save."

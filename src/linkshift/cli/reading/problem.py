@@ -5,18 +5,21 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading import columns
 from linkshift.cli.reading.links import named_conflict, read_link_file, require_rows
-from linkshift.cli.reading.tables import read_table
+from linkshift.cli.reading.tables import Table, read_table
 from linkshift.cli.reading.views import Views, find_views
 from linkshift.cli.talking import Console, InputError
 from linkshift.estimators._base import closed_links
 from linkshift.links import Links
+
+if TYPE_CHECKING:
+    from linkshift.tables.preparing import Preparation
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class Source:
     id_column: str | None = None
     labels_column: str | None = None
     header: bool | None = None
+    prepare: bool = False
+    pca: int | None = None
+    scale: str | None = None  # None where it was not asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +48,7 @@ class Problem:
     file_links: Links | None
     labels: list[Any] | None  # None where unknown
     views: Views | None
+    recipe: Preparation | None = None  # what X was made by
 
 
 def read_problem(
@@ -78,14 +85,20 @@ def read_problem(
     if source.links is not None:
         file = read_link_file(source.links, n_rows=table.n_rows, ids=ids)
         file_links = file.links
-        require_rows(file_links, source.links)
+        require_rows(file_links, source.links, table)
+        if not table.sorted_by_row and ids is None and len(file_links):
+            console.warn(
+                f"{source.links}: links count rows from 0, and {source.data} has an index that "
+                "says otherwise. Is the table sorted as when you answered? With the ids in a "
+                "column, --id-column finds rows in any order."
+            )
         if file.repeats:
             times, again = counted(len(file.repeats), "link"), file.repeats[0]
             console.warn(
                 f"{source.links}: {times} given twice, and counted once; "
                 f"first: {again.place} repeats {again.first}."
             )
-    features = columns.features(table, console, columns=source.columns, reserved=reserved)
+    features, recipe = _features(source, table, reserved, console, takes_views=takes_views)
     found = None
     if takes_views:
         found = find_views(views, table, features.names)
@@ -98,7 +111,32 @@ def read_problem(
         sources += [f"the labels in {labels_column!r}"] if labels is not None else []
         counts = f"{len(links.must):,} must, {len(links.cannot):,} cannot"
         console.say(f"Links: {counts}, from {' and '.join(sources)}.")
-    return Problem(features.X, features.names, ids, links, file_links, labels, found)
+    return Problem(features.X, features.names, ids, links, file_links, labels, found, recipe)
+
+
+def _features(
+    source: Source, table: Table, reserved: list[str], console: Console, *, takes_views: bool
+) -> tuple[columns.Features, Preparation | None]:
+    """Take columns as they are, or prepare them where that is asked for."""
+    given: Any = {"columns": source.columns, "reserved": reserved}
+    if not source.prepare and source.pca is None:
+        return columns.features(table, console, **given), None
+    if takes_views:
+        option = "--prepare" if source.prepare else "--pca"
+        raise InputError(
+            f"{option} makes new columns of all, and views would be mixed. Leave it out, or leave "
+            "out the views."
+        )
+    from linkshift.cli.reading.preparing import prepared_features
+    from linkshift.tables.preparing import Preparation
+
+    # By itself --pca only adds components to what is done without it.
+    scale: Any = source.scale or ("standard" if source.prepare else "none")
+    pca: Any = source.pca if source.pca is not None else "auto"
+    recipe = Preparation(log=source.prepare, scale=scale, pca=pca)
+    return prepared_features(
+        table, console, **given, recipe=recipe, any_kind=source.prepare
+    ), recipe
 
 
 def _check_labels(labels: list[Any], column: str, console: Console) -> None:

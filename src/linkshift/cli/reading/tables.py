@@ -1,4 +1,4 @@
-"""A data file becomes a table by its suffix."""
+"""A data file becomes a table by its format."""
 
 from __future__ import annotations
 
@@ -6,32 +6,29 @@ import stat
 from pathlib import Path
 
 from linkshift.cli.reading.arrays import ArrayTable, read_array
+from linkshift.cli.reading.contents import STDIN, SUFFIXES, content_of, suffix_of
 from linkshift.cli.reading.frames import FrameTable, read_frame
 from linkshift.cli.talking import InputError, hint
-
-SUFFIXES = (".csv", ".tsv", ".parquet", ".npz", ".npy")
 
 Table = FrameTable | ArrayTable
 
 
 def read_table(path: Path, *, header: bool | None = None, id_column: str | None = None) -> Table:
-    """Read a data file by its suffix."""
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+    """Read a data file by its suffix, or stdin for ``-``."""
+    if str(path) != STDIN and suffix_of(path) in SUFFIXES:
+        check_readable(path)
+    content = content_of(path)
+    if header is not None and content.suffix not in (".csv", ".tsv"):
         raise InputError(
-            f"cannot tell the format of {path} from its suffix. "
-            f"Convert it to one of {', '.join(SUFFIXES)}."
+            f"--header and --no-header are for .csv and .tsv files, not {content.suffix}."
         )
-    check_readable(path)
-    if header is not None and suffix not in (".csv", ".tsv"):
-        raise InputError(f"--header and --no-header are for .csv and .tsv files, not {suffix}.")
-    if suffix in (".npz", ".npy"):
-        table: Table = read_array(path)
+    if content.suffix in (".npz", ".npy"):
+        table: Table = read_array(content)
     else:
-        table = read_frame(path, header=header, id_column=id_column)
+        table = read_frame(content, header=header, id_column=id_column)
     if not table.names or table.n_rows == 0:
         what = "rows" if table.names else "columns"
-        raise InputError(f"{path} has no {what}. Give a table with data.")
+        raise InputError(f"{content.path} has no {what}. Give a table with data.")
     return table
 
 

@@ -37,6 +37,12 @@ class Result:
     n_noise: int
 
     @property
+    def scale(self) -> str:
+        """How columns were scaled, by a recipe or without one."""
+        recipe = self.problem.recipe
+        return self.scaling.kind if recipe is None else recipe.scale
+
+    @property
     def view_names(self) -> tuple[str, ...] | None:
         """Names of the views, where there are views."""
         return None if self.problem.views is None else tuple(self.problem.views)
@@ -73,6 +79,7 @@ def about(result: Result) -> dict[str, Any]:
         "id_column": source.id_column,
         "ids": None if problem.ids is None else plain_ids(problem.ids),
         **result.scaling.about(),
+        **({} if problem.recipe is None else {"preparation": problem.recipe.to_plain()}),
         "seed": result.asked["random_state"],
     }
 
@@ -128,7 +135,7 @@ def page(result: Result, words: list[str], console: Console) -> str:
         ids=problem.ids,
         names=problem.names,
         **{name: getattr(found, name) for name in _SAID},
-        parameters={"scale": result.scaling.kind, **params},
+        parameters={"scale": result.scale, **params},
         path=path,
         level=level,
         seconds=round(found.seconds, 2),
@@ -172,7 +179,8 @@ def as_dict(result: Result) -> dict[str, Any]:
         "sizes": result.sizes,
         **{name: getattr(found, name) for name in _SAID},
         "columns": list(problem.names),
-        "scale": result.scaling.kind,
+        "scale": result.scale,
+        "prepared": None if problem.recipe is None else problem.recipe.said_,
         "bandwidth": h.tolist() if hasattr(h, "tolist") else h,
         "seed": result.asked["random_state"],
         "seconds": round(found.seconds, 6),

@@ -1,0 +1,184 @@
+"""Text with separators: CSV and TSV, their separator, encoding and decimal sign found out."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from linkshift._core.text import csv_lines, find_encoding, is_number, listed, short
+from linkshift.cli.reading.contents import Content
+from linkshift.cli.talking import InputError
+
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_OWN = {".csv": ",", ".tsv": "\t"}
+_LOOKED_AT = 50  # records that a separator is found by
+_COMMA_NUMBER = r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*"
+
+
+@dataclass(frozen=True, eq=False)
+class Delimited:
+    """Text, and how to read it."""
+
+    content: Content
+    encoding: str
+    separator: str
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """Give the first line and the cells of each record; blank lines are none, as for pandas."""
+        blanks = " \r\n" if self.separator == "\t" else " \t\r\n"
+        latest = ""
+
+        def lines(file: Iterable[str]) -> Iterator[str]:
+            nonlocal latest
+            for text in file:
+                latest = text
+                yield text
+
+        where = str(self.content.path)
+        with io.TextIOWrapper(self.content.open(), encoding=self.encoding, newline="") as file:
+            form: Any = {"delimiter": self.separator, "skipinitialspace": True}
+            try:
+                for line, last, cells in csv_lines(lines(file), where, **form):
+                    if last > line or latest.strip(blanks):
+                        yield line, cells
+            except ValueError as error:
+                raise InputError(f"{error} Close it or delete it.") from error
+
+    def lines(self, header: bool) -> list[int]:
+        """Give the line in which each row begins; nothing where the text cannot be counted."""
+        # Lines are counted by another reader than the one that made the table: it may refuse it.
+        try:
+            return [line for line, _ in self.records()][int(header) :]
+        except InputError:
+            return []
+
+
+def read_delimited(
+    pd: Any, content: Content, *, header: bool | None, id_column: str | None
+) -> tuple[Any, Delimited, list[str]]:
+    """Read CSV or TSV: a frame, the text it is from, and remarks on what was found out."""
+    text, remarks = _found_out(content)
+    path = content.path
+    line, first = next(text.records(), (0, []))
+    if not any(cell.strip() for cell in first):
+        what = f"{path}, line {line}: no names" if line else f"{path} is empty"
+        raise InputError(f"{what}. Give a table whose first line names its columns.")
+    if header is None and all(map(is_number, first)):
+        raise InputError(
+            f"{path}, line {line}: the first line is all numbers ({listed(first, 4)}). "
+            "If that is data, add --no-header; if those are the columns' names, add --header."
+        )
+    # Named here and not by pandas, which calls a second x x.1.
+    names = [cell.strip() or f"Unnamed: {i}" for i, cell in enumerate(first)]
+    if header is False:
+        names = [str(i) for i in range(len(first))]
+    refuse_twice(names, f"{path}, line {line}")
+    # Ids stay as they are written: 007 is not 7, and NA may be Namibia. Text alone would still
+    # be searched for NA, so it travels in a tuple.
+    converters = {id_column: lambda cell: (cell.strip(),)} if id_column in names else None
+    try:
+        with warnings.catch_warnings(), content.open() as file:
+            # pandas only warns when rows are longer than the header, and drops the rest.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            form = {"sep": text.separator, "encoding": text.encoding, "skipinitialspace": True}
+            form |= {"names": names, "header": None if header is False else 0, "index_col": False}
+            frame = pd.read_csv(file, converters=converters, low_memory=False, **form)
+    except (pd.errors.ParserWarning, ValueError, OverflowError, MemoryError) as error:
+        raise _not_a_table(text, len(first), error) from error
+    if converters is not None:
+        frame[id_column] = pd.Series([cell for (cell,) in frame[id_column]], dtype=object)
+    if text.separator != ",":
+        remarks += _decimal_commas(pd, frame, str(path), id_column)
+    return frame, text, remarks
+
+
+def refuse_twice(names: Iterable[str], where: str) -> None:
+    """Refuse two columns of one name."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{where}: two columns are called {short(name)}. Rename one of them.")
+        seen.add(name)
+
+
+def read_encoding(content: Content) -> tuple[str, list[str]]:
+    """Give the encoding of text, and a remark where it is not UTF-8."""
+    try:
+        with content.open() as file:
+            encoding, line = find_encoding(file, str(content.path))
+    except ValueError as error:
+        raise InputError(f"{error}.") from error
+    if not line:
+        return encoding, []
+    return encoding, [
+        f"{content.path}, line {line}: not UTF-8, and read as Latin-1 (Windows-1252). If letters "
+        "look wrong, save it as UTF-8."
+    ]
+
+
+def _found_out(content: Content) -> tuple[Delimited, list[str]]:
+    encoding, remarks = read_encoding(content)
+    own = _OWN[content.suffix]
+    separator = _separator(content, encoding, own)
+    if separator != own:
+        remarks.append(f"{content.path}: its cells are separated by {_SEPARATORS[separator]}.")
+    return Delimited(content, encoding, separator), remarks
+
+
+def _separator(content: Content, encoding: str, own: str) -> str:
+    """Find what makes as many cells of every line, and more than one; in doubt, its own."""
+    found = {}
+    for separator in (own, *_SEPARATORS):
+        try:
+            records = Delimited(content, encoding, separator).records()
+            found[separator] = [len(cells) for _, cells in islice(records, _LOOKED_AT)]
+        except InputError:
+            found[separator] = []
+    parts = {mark: counts for mark, counts in found.items() if counts and counts[0] > 1}
+    even = [mark for mark, counts in parts.items() if len(set(counts)) == 1]
+    return next(iter([*even, *parts, own]))
+
+
+def _decimal_commas(pd: Any, frame: Any, where: str, id_column: str | None) -> list[str]:
+    """Turn columns of numbers with commas into numbers, unless others have points."""
+    fractions = (frame[c].dropna() % 1 for c in frame if pd.api.types.is_float_dtype(frame[c]))
+    if any((part != 0).any() for part in fractions):
+        return []
+    turned = []
+    for name in frame.columns:
+        column = frame[name]
+        if name == id_column or pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        cells = column.dropna().astype(str)
+        if not len(cells) or not cells.str.fullmatch(_COMMA_NUMBER).all():
+            continue
+        numbers = column.astype("string").str.strip().str.replace(",", ".", regex=False)
+        frame[name] = pd.to_numeric(numbers, errors="coerce").astype(float)
+        turned.append(name)
+    return [f"{where}: 1,5 is read as 1.5 in {listed(turned)}."] if turned else []
+
+
+def _not_a_table(text: Delimited, width: int, error: Exception) -> InputError:
+    """Find the line that is to blame."""
+    path, line = text.content.path, 1
+    for line, cells in text.records():
+        if len(cells) > width:
+            return InputError(
+                f"{path}, line {line}: {len(cells)} cells, more cells than its first line, which "
+                f"has {width}. Name every column there, or correct the line."
+            )
+    if "EOF inside string" in str(error):
+        return InputError(f"{path}, line {line}: a quote is not closed. Close it or delete it.")
+    return InputError(f"{path} cannot be read as a table: {one_line(error)}. Write it again.")
+
+
+def one_line(error: Exception) -> str:
+    """Give what another library says in one short line."""
+    return (" ".join(re.split(r"\s+", str(error).strip())) or type(error).__name__)[:200].rstrip(
+        "."
+    )

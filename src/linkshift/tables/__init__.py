@@ -1,0 +1,1 @@
+"""Tables as people have them, read by column and prepared."""

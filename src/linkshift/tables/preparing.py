@@ -1,0 +1,478 @@
+"""A table made ready for clustering, by a recipe that new rows go through as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, Refusal, warn
+from linkshift._core.text import counted, listed
+from linkshift._core.threads import one_blas_thread
+from linkshift.tables.columns import LISTS, Column, columns_of, index_of
+from linkshift.tables.steps import FIELDS, do_step, learn_step, names_of
+
+__all__ = ["Preparation", "Prepared", "prepare"]
+
+ScaleName = Literal["standard", "minmax", "none"]
+
+_FROM = 50  # columns from which on principal components take their place, and how many at most
+_HELD = 0.95  # share of the variance that is enough
+_SPARSE = 100  # components of sparse data
+_MOST_NAMED = 6
+_SCALED = {"standard": "mean 0, spread 1", "minmax": "from 0 to 1"}
+
+
+class Preparation(TransformerMixin, BaseEstimator):
+    """What a person would do to a table before clustering it, learned once.
+
+    Numbers that are missing are filled with the median, text with the most frequent word, and a
+    column says where; heavy-tailed numbers are taken by their logarithm, and numbers are scaled.
+    Text becomes a column of zeros and ones for each word. Constant columns, names of rows and text
+    that is different in most rows are left out. Lists of numbers (embeddings) become a column for
+    each place, scaled by one number. Many columns become principal components; sparse matrices
+    always do, by a truncated singular value decomposition.
+
+    Parameters
+    ----------
+    max_levels : int, default=20
+        Words of a column that get a column each, the most frequent; all others share one.
+    log : bool, default=True
+        Whether heavy-tailed numbers are taken by their logarithm: where the skewness of numbers
+        from zero up is above 2, or the excess kurtosis of others above 10, and the logarithm
+        at least halves the skewness.
+    scale : {"standard", "minmax", "none"}, default="standard"
+        "standard" gives columns of numbers mean 0 and spread 1, "minmax" lets them go from 0 to 1.
+    pca : int, "auto" or None, default="auto"
+        Number of principal components. "auto" takes them where there are 50 columns or more: as
+        many as hold 95 % of the variance, 50 at most; of sparse data 100. None takes none, which
+        sparse data do not allow.
+
+    Attributes
+    ----------
+    said_ : list of str
+        What was done, a line for each thing.
+    steps_ : list of dict
+        What is done to each column that is used, as plain data.
+    reduction_ : dict or None
+        Mean and axes of the principal components.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from linkshift import Preparation
+    >>> colours = ["red", "blue", "red", "red"]
+    >>> table = pd.DataFrame({"size": [1.0, 2.0, None, 3.0], "colour": colours})
+    >>> recipe = Preparation().fit(table)
+    >>> recipe.get_feature_names_out().tolist()
+    ['size', 'size is missing', 'colour=red', 'colour=blue']
+    >>> print(*recipe.said_, sep=chr(10))
+    size: 1 missing, filled with the median (2), and a column that says where.
+    colour: a column for each of its 2 words.
+    1 column of numbers scaled: mean 0, spread 1.
+    >>> recipe.transform(pd.DataFrame({"size": [2.0], "colour": ["blue"]})).tolist()
+    [[0.0, 0.0, 0.0, 1.0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_levels": [Interval(Integral, 1, None, closed="left")],
+        "log": ["boolean"],
+        "scale": [StrOptions({"standard", "minmax", "none"})],
+        "pca": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+    }
+
+    said_: list[str]
+    steps_: list[dict[str, Any]]
+    reduction_: dict[str, Any] | None
+    n_features_in_: int
+    feature_names_in_: Array
+
+    def __init__(
+        self,
+        *,
+        max_levels: int = 20,
+        log: bool = True,
+        scale: ScaleName = "standard",
+        pca: int | Literal["auto"] | None = "auto",
+    ) -> None:
+        self.max_levels = max_levels
+        self.log = log
+        self.scale = scale
+        self.pca = pca
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn what to do with a table.
+
+        Parameters
+        ----------
+        X : DataFrame, Arrow table, array-like or sparse matrix of shape (n, d)
+            The table; DataFrames are those of pandas or polars.
+        y : ignored
+            For scikit-learn's conventions only.
+
+        Returns
+        -------
+        self
+        """
+        self.fit_transform(X, y)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: object = None) -> Array:  # noqa: ARG002 (scikit-learn's)
+        """Learn what to do with a table, and do it.
+
+        Parameters
+        ----------
+        X : DataFrame, Arrow table, array-like or sparse matrix of shape (n, d)
+            The table.
+        y : ignored
+            For scikit-learn's conventions only.
+
+        Returns
+        -------
+        ndarray of shape (n, columns)
+        """
+        return self.learn(X if sparse.issparse(X) else columns_of(X))
+
+    def transform(self, X: Any) -> Array:
+        """Do to new rows what was learned.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            New rows; columns are found by name, of arrays by place.
+
+        Returns
+        -------
+        ndarray of shape (n, columns)
+        """
+        check_is_fitted(self, "steps_")
+        return self.repeat(X if sparse.issparse(X) else columns_of(X))
+
+    def learn(self, data: Any, *, named: bool = False) -> Array:
+        """Learn from columns that are read already, or from a sparse matrix.
+
+        Columns that somebody has ``named`` are no ids.
+        """
+        steps, said = [], []
+        if sparse.issparse(data):
+            names, X = [], data.tocsr()
+            self.n_features_in_ = X.shape[1]
+        else:
+            for column in data:
+                step, told = learn_step(
+                    column,
+                    max_levels=self.max_levels,
+                    log=self.log,
+                    scale=self.scale,
+                    takes_ids=named,
+                )
+                steps += [] if step is None else [step]
+                said += [f"{column.name}: {'; '.join(told)}."] if told else []
+            self.n_features_in_ = len(data)
+            names = [column.name for column in data]
+            X = _made(steps, data) if steps else None
+        if X is None:
+            raise Refusal("Nothing is left to cluster: " + " ".join(said), "Give other columns.")
+        scaled = [step for step in steps if step["kind"] in ("number", "date", LISTS)]
+        if scaled and self.scale != "none":
+            how = _SCALED[self.scale]
+            said.append(f"{counted(len(scaled), 'column')} of numbers scaled: {how}.")
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.steps_ = steps
+        self.reduction_, told = _reduction(X, self.pca)
+        self.said_ = said + told
+        return self._reduced(X)
+
+    def repeat(self, data: Any) -> Array:
+        """Do what was learned to columns that are read already, or to a sparse matrix."""
+        if sparse.issparse(data) != (not self.steps_):
+            was = "a table" if self.steps_ else "a sparse matrix"
+            raise Refusal(f"The recipe was learned from {was}.", "Give new rows as the same.")
+        if not self.steps_:
+            if data.shape[1] != self.n_features_in_:
+                raise Refusal(
+                    f"There are {data.shape[1]} columns, and the recipe knows "
+                    f"{self.n_features_in_}.",
+                    "Give those that it was learned from.",
+                )
+            return self._reduced(data.tocsr())
+        by_name = {column.name: column for column in data}
+        missing = [step["name"] for step in self.steps_ if step["name"] not in by_name]
+        if missing:
+            raise Refusal(
+                f"The table lacks {counted(len(missing), 'column')}: {listed(missing)}.",
+                "Give those that the recipe was learned from.",
+            )
+        return self._reduced(_made(self.steps_, [by_name[step["name"]] for step in self.steps_]))
+
+    def get_feature_names_out(self, input_features: object = None) -> Array:  # noqa: ARG002
+        """Names of the columns that come out.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn's conventions only.
+        """
+        check_is_fitted(self, "steps_")
+        if self.reduction_ is not None:
+            names = [f"pc{i}" for i in range(len(self.reduction_["axes"]))]
+        else:
+            names = [name for step in self.steps_ for name in names_of(step)]
+        return np.array(names, dtype=object)
+
+    def _reduced(self, X: Any) -> Array:
+        if self.reduction_ is None:
+            return np.ascontiguousarray(X)
+        axes = np.array(self.reduction_["axes"], dtype=np.float64)
+        if sparse.issparse(X):
+            return np.ascontiguousarray(X.astype(np.float64) @ axes.T)
+        centred = np.asarray(X, dtype=np.float64) - np.array(self.reduction_["mean"])
+        # Not by BLAS: there the last bits of a row depend on how many rows come with it.
+        return np.einsum("ij,kj->ik", centred, axes)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Give the recipe as text, numbers, lists and dicts, for a model file's ``about``.
+
+        Examples
+        --------
+        >>> from linkshift import Preparation
+        >>> recipe = Preparation(pca=None).fit([[1.0, 0.0], [3.0, 2.0]])
+        >>> again = Preparation.from_plain(recipe.to_plain())
+        >>> again.transform([[2.0, 2.0]]).tolist()
+        [[0.0, 1.0]]
+        """
+        check_is_fitted(self, "steps_")
+        return {
+            "parameters": self.get_params(),
+            "columns": self.feature_names_in_.tolist(),
+            "n_columns": int(self.n_features_in_),
+            "steps": self.steps_,
+            "reduction": self.reduction_,
+            "said": self.said_,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> Self:
+        """Make a recipe of what `to_plain` has given; anything else is refused."""
+        try:
+            recipe = cls(**plain["parameters"])
+            recipe._validate_params()
+            names, n, steps = plain["columns"], plain["n_columns"], plain["steps"]
+            fine = all(type(name) is str for name in [*names, *plain["said"]])
+            fine &= type(n) is int and all(_is_step(step) for step in steps)
+            widths = sum(len(names_of(step)) for step in steps) if steps else n
+            fine &= _is_reduction(plain["reduction"], widths)
+            if not steps:  # of a sparse matrix, which is not centred
+                fine &= plain["reduction"]["mean"] is None
+            if not fine:
+                raise ValueError
+        except (TypeError, ValueError, KeyError, AttributeError):
+            raise Refusal(
+                "This is no recipe of a preparation, or it was changed.",
+                "Take what Preparation.to_plain() gives.",
+            ) from None
+        recipe.n_features_in_, recipe.feature_names_in_ = n, np.array(names, dtype=object)
+        recipe.steps_, recipe.reduction_ = steps, plain["reduction"]
+        recipe.said_ = plain["said"]
+        return recipe
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """A table that was prepared, as :func:`linkshift.cluster` takes it; its text says how.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, columns)
+        The numbers.
+    recipe : Preparation
+        How they were made; ``recipe.transform`` does the same to new rows.
+    index : pandas.Index or None
+        Index of the table, if it has one.
+    """
+
+    X: Array
+    recipe: Preparation
+    index: Any = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [str(name) for name in self.recipe.get_feature_names_out()]
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What was done, a line for each thing."""
+        return tuple(self.recipe.said_)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Give the numbers, so that any estimator takes them."""
+        return np.array(self.X, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        """Give the number of rows."""
+        return len(self.X)
+
+    def __repr__(self) -> str:
+        rows = f"{counted(len(self.X), 'row')}, {counted(self.X.shape[1], 'column')}"
+        return "\n".join([f"<prepared: {rows}>", *self.said])
+
+
+def prepare(
+    table: Any,
+    *,
+    max_levels: int = 20,
+    log: bool = True,
+    scale: ScaleName = "standard",
+    pca: int | Literal["auto"] | None = "auto",
+) -> Prepared:
+    """Make a table of any columns ready for clustering, and say what was done.
+
+    Parameters
+    ----------
+    table : DataFrame, Arrow table, array-like or sparse matrix of shape (n, d)
+        DataFrames are those of pandas or polars.
+    max_levels, log, scale, pca
+        Those of :class:`Preparation`.
+
+    Returns
+    -------
+    Prepared
+        For :func:`linkshift.cluster`, whose ``predict`` then takes new rows of such a table. Its
+        text says each thing that was done.
+
+    Examples
+    --------
+    >>> import linkshift
+    >>> import pandas as pd
+    >>> kinds = ["a", "a", "a", "b", "b"]
+    >>> table = pd.DataFrame({"size": [1.0, 1.2, None, 9.0, 9.3], "kind": kinds})
+    >>> prepared = linkshift.prepare(table)
+    >>> prepared
+    <prepared: 5 rows, 4 columns>
+    size: 1 missing, filled with the median (5.1), and a column that says where.
+    kind: a column for each of its 2 words.
+    1 column of numbers scaled: mean 0, spread 1.
+    >>> prepared.columns
+    ['size', 'size is missing', 'kind=a', 'kind=b']
+    """
+    recipe = Preparation(max_levels=max_levels, log=log, scale=scale, pca=pca)
+    X = recipe.fit_transform(table)
+    return Prepared(X, recipe, index_of(table))
+
+
+def _made(steps: Sequence[dict[str, Any]], columns: Sequence[Column]) -> Array:
+    """Columns that steps make, side by side; float32 where all are."""
+    by_name = {column.name: column for column in columns}
+    parts, unseen = [], {}
+    for step in steps:
+        part, new = do_step(step, by_name[step["name"]])
+        parts.append(part)
+        if new:
+            unseen[step["name"]] = new
+    if unseen:
+        told = listed(f"{name!r} ({counted(new, 'row')})" for name, new in unseen.items())
+        warn(
+            Advice(
+                f"There are words that were not there when the recipe was learned, in {told}: such "
+                "cells count as none of those that were.",
+                "Learn the recipe from a table that has them.",
+            )
+        )
+    small = all(part.dtype == np.float32 for part in parts)
+    return np.hstack([part.astype(np.float32 if small else np.float64) for part in parts])
+
+
+def _reduction(X: Any, pca: Any) -> tuple[dict[str, Any] | None, list[str]]:
+    """Find principal components where they are wanted, and say what they hold."""
+    n, d = X.shape
+    least = min(n, d - 1 if sparse.issparse(X) and d > 1 else d)
+    if isinstance(pca, Integral) and pca > least:
+        raise Refusal(
+            f"There are {counted(n, 'row')} and {counted(d, 'column')}, which have no {pca} "
+            "principal components.",
+            f"Take pca={least} or fewer.",
+            command=f"Take --pca {least} or fewer.",
+            parameter="pca",
+            value=pca,
+        )
+    if sparse.issparse(X):
+        if pca is None:
+            raise Refusal(
+                "Sparse data are clustered by their main components, and pca=None takes none.",
+                "Give pca='auto' or a number; X.toarray() takes all columns as they are.",
+                parameter="pca",
+            )
+        return _sparse_reduction(X, min(_SPARSE, least) if pca == "auto" else int(pca))
+    if pca is None or (pca == "auto" and d < _FROM):
+        return None, []
+    with one_blas_thread():  # with more, the last bits would depend on their number
+        found = PCA(min(_FROM, least) if pca == "auto" else int(pca), random_state=0).fit(X)
+    held, axes = np.cumsum(found.explained_variance_ratio_), found.components_
+    if pca == "auto":
+        axes = axes[: 1 + int(np.searchsorted(held, _HELD))]
+    share = held[len(axes) - 1] if np.isfinite(held).all() else 1.0  # of equal rows
+    told = f"{d:,} columns became {counted(len(axes), 'principal component')}, which "
+    told += f"{'holds' if len(axes) == 1 else 'hold'} {share:.0%} of the variance."
+    mean = np.asarray(found.mean_, dtype=np.float64)
+    return {"mean": mean.tolist(), "axes": axes.astype(np.float64).tolist()}, [told]
+
+
+def _sparse_reduction(X: Any, k: int) -> tuple[dict[str, Any], list[str]]:
+    if not np.isfinite(X.data).all():
+        raise Refusal("The sparse matrix has values that are not finite.", "Fill or remove them.")
+    with one_blas_thread():
+        svd = TruncatedSVD(k, random_state=0).fit(X.astype(np.float64))
+    whole = float((X.data.astype(np.float64) ** 2).sum())
+    share = float((svd.singular_values_**2).sum()) / whole if whole else 1.0
+    filled = X.nnz / max(X.shape[0] * X.shape[1], 1)
+    told = (
+        f"The sparse matrix ({X.shape[0]:,} x {X.shape[1]:,}, {filled:.2g} of it filled) became "
+        f"{counted(k, 'column')} by a truncated singular value decomposition, which keeps "
+        f"{min(share, 1.0):.0%} of the sum of squares."
+    )
+    return {"mean": None, "axes": svd.components_.tolist()}, [told]
+
+
+def _is_step(step: Any) -> bool:
+    """Whether a value is a step, field by field."""
+    fields = {"name": str, "kind": str} | FIELDS.get(step["kind"], {})
+    if step["kind"] not in FIELDS or step.keys() != fields.keys():
+        return False
+    if not all(type(step[name]) is kind for name, kind in fields.items()):
+        return False
+    numbers = [value for value in step.values() if type(value) is float]
+    if step["kind"] == LISTS:
+        numbers += step["fill"]
+    elif step["kind"] == "text":
+        if not step["levels"] or not all(type(level) is str for level in step["levels"]):
+            return False
+        return len(set(step["levels"])) == len(step["levels"])
+    fine = all(type(number) is float and math.isfinite(number) for number in numbers)
+    return fine and step["spread"] > 0 and step.get("log", 0.0) >= 0
+
+
+def _is_reduction(reduction: Any, width: int) -> bool:
+    if reduction is None:
+        return True
+    axes, mean = np.array(reduction["axes"]), reduction["mean"]
+    fine = axes.dtype == np.float64 and axes.ndim == 2 and axes.shape[1] == width
+    if mean is not None:
+        fine &= np.array(mean).dtype == np.float64 and np.array(mean).shape == (width,)
+        fine &= bool(np.isfinite(np.array(mean, dtype=np.float64)).all())
+    return bool(fine) and len(axes) > 0 and bool(np.isfinite(axes).all())

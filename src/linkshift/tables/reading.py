@@ -1,0 +1,140 @@
+"""A table that is given to be clustered: its numbers, its index, its ids, how to read others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from linkshift._core.arrays import Array
+from linkshift._core.messages import Advice, Refusal, warn
+from linkshift._core.text import counted, listed
+from linkshift.tables.columns import LISTS, Column, columns_of, index_of, is_table
+from linkshift.tables.ids import says_ids
+from linkshift.tables.preparing import Preparation, Prepared
+
+__all__ = ["Reading", "counts_rows", "read_given", "refuse_gaps", "with_index"]
+
+_PREPARE = "linkshift.prepare(table) makes numbers of them, and says how: cluster what it gives."
+_NUMBERS = ("number", "true/false")
+
+
+class Reading(NamedTuple):
+    """What there is to cluster.
+
+    ``X`` is as it was given where it is a table of numbers; ``recipe`` is how it was made of what
+    was given, None where nothing was done; ``ids`` are names of rows that no index has.
+    """
+
+    X: Any
+    index: Any = None
+    ids: Sequence[Any] | None = None
+    recipe: Preparation | None = None
+
+
+def read_given(X: Any) -> Reading:
+    """Read a table in any of the forms that `linkshift.cluster` takes."""
+    if isinstance(X, Prepared):
+        return Reading(X.X, X.index, None, X.recipe)
+    index = index_of(X)
+    if sparse.issparse(X):
+        recipe = Preparation()
+        rows = recipe.fit_transform(X)
+        remedy = "linkshift.prepare(X, pca=N) takes another number of columns: cluster its result."
+        warn(Advice(recipe.said_[-1], remedy, parameter="X"))
+        return Reading(rows, None, None, recipe)
+    is_series = not is_table(X) and hasattr(X, "to_frame") and not hasattr(X, "columns")
+    if not is_series and not is_table(X):
+        return Reading(X)
+    columns = columns_of(X)
+    names = {column.name: column.values for column in columns if _is_id(column)}
+    ids = next(iter(names.values())).astype(np.int64).tolist() if len(names) == 1 else None
+    lists = [column for column in columns if column.kind == LISTS]
+    if len(lists) > 1:
+        raise Refusal(
+            f"Several columns hold lists: {listed(column.name for column in lists)}.",
+            f"Give one of them, table[{lists[0].name!r}], or all as views: a dict of matrices.",
+        )
+    if lists:
+        others = [c.name for c in columns if c.kind in (*_NUMBERS, "date") and c.name not in names]
+        if others:
+            left = f"left out: {listed(others)}."
+            warn(
+                Advice(
+                    f"Column {lists[0].name!r} holds lists of numbers and is what is clustered; "
+                    f"{left}",
+                    "linkshift.prepare(table) takes all columns: cluster what it gives.",
+                )
+            )
+        return _as_it_is(lists, index, ids)
+    _refuse_others(columns)
+    rest = [column for column in columns if column.name not in names]
+    if not names or not rest or is_series:
+        return Reading(X, index, ids)
+    which = "Column" if len(names) == 1 else "Columns"
+    does = "names rows and is" if len(names) == 1 else "name rows and are"
+    warn(
+        Advice(
+            f"{which} {listed(map(repr, names))} {does} left out: whole numbers that all differ.",
+            f"table.set_index({next(iter(names))!r}) says so; under another name it is a number.",
+        )
+    )
+    return _as_it_is(rest, index, ids)
+
+
+def _as_it_is(columns: list[Column], index: Any, ids: Any) -> Reading:
+    """Take some columns of a table, and nothing else: no logarithm, no scale, no components."""
+    rows = np.column_stack([column.values for column in columns])
+    refuse_gaps(rows)
+    recipe = Preparation(log=False, scale="none", pca=None)
+    return Reading(recipe.learn(columns), index, ids, recipe)
+
+
+def _is_id(column: Column) -> bool:
+    return column.kind == "number" and says_ids(column.name, column.values)
+
+
+def _refuse_others(columns: list[Column]) -> None:
+    """Refuse columns that are no numbers."""
+    others = [f"{column.name} ({column.kind})" for column in columns if column.kind not in _NUMBERS]
+    if others:
+        raise Refusal(
+            f"{counted(len(others), 'column')} of the table "
+            f"{'is' if len(others) == 1 else 'are'} no numbers: {listed(others)}.",
+            _PREPARE,
+        )
+
+
+def refuse_gaps(rows: Array) -> None:
+    """Refuse text, and numbers that are missing, with the remedy."""
+    if rows.dtype.kind in "OUS":
+        try:
+            rows = rows.astype(np.float64)
+        except (TypeError, ValueError):
+            raise Refusal("The table holds text among its numbers.", _PREPARE) from None
+    if rows.dtype.kind != "f" or not np.isnan(rows).any():
+        return
+    missing = np.isnan(rows)
+    first = int(np.argmax(missing.any(axis=1)))
+    raise Refusal(
+        f"{counted(int(missing.sum()), 'value')} missing (NaN), first in row {first}, column "
+        f"{int(np.argmax(missing[first]))}.",
+        "linkshift.prepare(table) fills gaps, and says how: cluster what it gives.",
+    )
+
+
+def counts_rows(index: Any) -> bool:
+    """Whether an index says no more than the number of a row: 0, 1, 2, ..."""
+    values = np.asarray(index)
+    return values.dtype.kind in "iu" and np.array_equal(values, np.arange(len(values)))
+
+
+def with_index(labels: Array, index: Any) -> Any:
+    """Give labels as a Series where rows have an index."""
+    if index is None:
+        return labels
+    import pandas as pd
+
+    return pd.Series(labels, index=index, name="cluster")

@@ -1,0 +1,280 @@
+"""One column prepared: what to do is learned once, and done again on new rows.
+
+A step is plain data, as a model file keeps it: a dict of text, numbers and lists.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from linkshift._core.arrays import Array
+from linkshift._core.messages import Refusal
+from linkshift._core.text import counted, is_number, short
+from linkshift.tables.columns import LISTS, Column, word
+from linkshift.tables.ids import says_ids
+from linkshift.tables.lists import part_names
+
+__all__ = ["FIELDS", "do_step", "learn_step", "names_of"]
+
+Step = dict[str, Any]
+
+_LARGEST = 1e150  # beyond, squares are infinite
+_SKEWED, _TAILED = 2.0, 10.0  # skewness of an exponential; excess kurtosis
+_DISTINCT = 10  # values that a tail takes
+_OTHER = "(other)"
+# Fields of steps by their kinds, for those that come from a file.
+_NUMBER: dict[str, type] = {
+    "fill": float,
+    "missing": bool,
+    "log": float,
+    "shift": float,
+    "spread": float,
+}
+FIELDS: dict[str, dict[str, type]] = {
+    "number": _NUMBER,
+    "true/false": _NUMBER,
+    "date": _NUMBER,
+    "text": {"fill": str, "missing": bool, "levels": list, "other": bool},
+    LISTS: {"fill": list, "missing": bool, "spread": float},
+}
+
+
+def learn_step(
+    column: Column, *, max_levels: int, log: bool, scale: str, takes_ids: bool
+) -> tuple[Step | None, list[str]]:
+    """Find what to do with a column, and say it; None leaves it out."""
+    if column.kind == "text":
+        column, told = _numbers_among_text(column)
+        if column.kind == "text":
+            return _learn_text(column, max_levels)
+    else:
+        told = []
+    if column.kind not in FIELDS:
+        return None, [f"left out, it holds {column.kind}"]
+    values, more = _without_infinite(column.values)
+    told += more
+    there = ~np.isnan(values)
+    if not there.any():
+        return None, [*told, "left out, it is empty"]
+    if column.kind == LISTS:
+        return _learn_lists(column.name, values, scale, told)
+    known = values[there]
+    if there.all() and (known == known[0]).all():
+        return None, [*told, f"left out, it is {known[0]:g} everywhere"]
+    is_id = column.kind == "number" and there.all() and says_ids(column.name, known)
+    if is_id and not takes_ids:
+        return None, [*told, "left out, it names rows: whole numbers that all differ"]
+    if column.kind == "true/false":
+        fill, how = float(2 * known.sum() > len(known)), "the more frequent"
+    else:
+        fill, how = float(np.median(known)), "the median"
+    if not there.all():
+        told.append(_filled(there, how, f"{fill:g}"))
+    step: Step = {"kind": column.kind, "fill": fill, "missing": not there.all(), "log": 0.0}
+    if column.kind == "number" and log and (unit := _log_unit(known)):
+        step["log"] = unit
+        told.append(f"logarithm of 1 + |x| / {unit:.4g} with the sign of x, for its heavy tail")
+    shift, spread = 0.0, 1.0
+    if column.kind != "true/false":
+        full = _logged(np.where(there, values, fill), step["log"])
+        shift, spread = _scaling(full, scale)
+    return {"name": column.name, **step, "shift": shift, "spread": spread}, told
+
+
+def names_of(step: Step) -> list[str]:
+    """Names of the columns that a step makes."""
+    name = step["name"]
+    if step["kind"] == "text":
+        names = [f"{name}={level}" for level in step["levels"]]
+        names += [f"{name}={_OTHER}"] if step["other"] else []
+    elif step["kind"] == LISTS:
+        names = list(part_names(name, len(step["fill"])))
+    else:
+        names = [name]
+    return [*names, f"{name} is missing"] if step["missing"] else names
+
+
+def do_step(step: Step, column: Column) -> tuple[Array, int]:
+    """Make columns of a column; and how many cells hold text that was not there before."""
+    if step["kind"] == "text":
+        return _do_text(step, column)
+    values = _as_kind(step, column)
+    values, _ = _without_infinite(values)
+    there: Array = ~np.isnan(values)
+    parts = []
+    if step["kind"] == LISTS:
+        there = np.all(there, axis=1)
+        full = np.where(there[:, None], values, np.array(step["fill"], dtype=values.dtype))
+        parts.append(full if step["spread"] == 1.0 else full / step["spread"])
+    else:
+        full = _logged(np.where(there, values, step["fill"]), step["log"])
+        parts.append((full - step["shift"])[:, None] / step["spread"])
+    if step["missing"]:
+        parts.append(~there[:, None])
+    dtype = parts[0].dtype
+    return np.hstack([part.astype(dtype, copy=False) for part in parts]), 0
+
+
+def _learn_text(column: Column, max_levels: int) -> tuple[Step | None, list[str]]:
+    counts = Counter(cell for cell in column.values if cell is not None)
+    n, there = sum(counts.values()), np.array([cell is not None for cell in column.values])
+    if not counts:
+        return None, ["left out, it is empty"]
+    if len(counts) == 1 and there.all():
+        return None, [f"left out, it is {short(next(iter(counts)))} everywhere"]
+    if len(counts) > max_levels and len(counts) > n / 2:
+        return None, [f"left out, it has {counted(len(counts), 'different text')} in {n:,} rows"]
+    # The most frequent first, and of equals by the alphabet: the order of rows does not matter.
+    levels = sorted(counts, key=lambda level: (-counts[level], level))
+    told, other = [], len(levels) > max_levels
+    if other:
+        rest = n - sum(counts[level] for level in levels[:max_levels])
+        told.append(
+            f"a column for each of the {max_levels} most frequent of {len(levels):,} words, and "
+            f"one for the others ({counted(rest, 'row')})"
+        )
+    else:
+        told.append(f"a column for each of its {counted(len(levels), 'word')}")
+    if not there.all():
+        told.append(_filled(there, "the most frequent", short(levels[0])))
+    step = {"name": column.name, "kind": "text", "fill": levels[0], "missing": not there.all()}
+    return {**step, "levels": levels[:max_levels], "other": other}, told
+
+
+def _learn_lists(name: str, values: Array, scale: str, told: list[str]) -> tuple[Step, list[str]]:
+    there: Array = np.all(~np.isnan(values), axis=1)
+    if not there.any():
+        raise Refusal(f"Every list in {name!r} has a gap.", "Fill them, or leave the column out.")
+    known = values[there].astype(np.float64)
+    fill = np.median(known, axis=0)
+    if not there.all():
+        told.append(_filled(there, "the medians", "of the others"))
+    # One unit for all: the columns of an embedding are in the same.
+    spread = 1.0
+    if scale == "standard":
+        spread = float(np.sqrt(known.var(axis=0).mean()))
+    elif scale == "minmax":
+        spread = float(np.ptp(known))
+    step = {"name": name, "kind": LISTS, "fill": fill.tolist(), "missing": not there.all()}
+    return {**step, "spread": spread if spread > 0 else 1.0}, told
+
+
+def _numbers_among_text(column: Column) -> tuple[Column, list[str]]:
+    """Take a column for numbers where more than half of its text is."""
+    cells = [cell for cell in column.values if cell is not None]
+    wrong = [cell for cell in cells if not is_number(cell)]
+    if not cells or len(wrong) * 2 >= len(cells):
+        return column, []
+    told = []
+    if wrong:
+        told = [f"{counted(len(wrong), 'cell')} no number ({short(wrong[0])}), taken as missing"]
+    return Column(column.name, "number", _floats(column.values)), told
+
+
+def _floats(cells: Array) -> Array:
+    return np.array([float(c) if c is not None and is_number(c) else np.nan for c in cells])
+
+
+def _without_infinite(values: Array) -> tuple[Array, list[str]]:
+    """Take numbers that are infinite, or too large to be squared, for missing."""
+    with np.errstate(invalid="ignore"):
+        beyond = np.abs(values) > (_LARGEST if values.dtype == np.float64 else 1e18)
+    if not beyond.any():
+        return values, []
+    told = f"{counted(int(beyond.sum()), 'value')} infinite or too large, taken as missing"
+    return np.where(beyond, np.nan, values).astype(values.dtype), [told]
+
+
+def _filled(there: Array, how: str, value: str) -> str:
+    missing = int(len(there) - there.sum())
+    return f"{missing:,} missing, filled with {how} ({value}), and a column that says where"
+
+
+def _log_unit(known: Array) -> float:
+    """Typical size of heavy-tailed numbers; 0 where they are not, or a logarithm does not help."""
+    if len(np.unique(known)) < _DISTINCT:
+        return 0.0
+    unit = float(np.median(np.abs(known[known != 0])))
+    before, after = _shape(known), _shape(_logged(known, unit))
+    heavy = abs(before[0]) > _SKEWED if known.min() >= 0 else before[1] > _TAILED
+    return unit if heavy and abs(after[0]) < abs(before[0]) / 2 + 0.1 else 0.0
+
+
+def _shape(values: Array) -> tuple[float, float]:
+    """Skewness and excess kurtosis."""
+    centred = values - values.mean(dtype=np.float64)
+    largest = np.abs(centred).max()
+    if largest == 0:
+        return 0.0, 0.0
+    centred = centred / largest
+    variance = (centred**2).mean()
+    return float((centred**3).mean() / variance**1.5), float((centred**4).mean() / variance**2 - 3)
+
+
+def _logged(values: Array, unit: float) -> Array:
+    return np.sign(values) * np.log1p(np.abs(values) / unit) if unit else values
+
+
+def _scaling(values: Array, scale: str) -> tuple[float, float]:
+    """Shift and spread of numbers; a constant column becomes zero, whatever it is divided by."""
+    if scale == "none":
+        return 0.0, 1.0
+    if scale == "minmax":
+        shift, spread = float(values.min()), float(np.ptp(values))
+    else:
+        shift, spread = float(values.mean(dtype=np.float64)), float(values.std(dtype=np.float64))
+    return shift, spread if spread > 0 else 1.0
+
+
+def _do_text(step: Step, column: Column) -> tuple[Array, int]:
+    cells = column.values
+    if column.kind != "text":
+        cells = np.array([None if cell != cell else word(cell) for cell in cells.tolist()], object)
+    there = np.array([cell is not None for cell in cells], dtype=bool)
+    place = {level: i for i, level in enumerate(step["levels"])}
+    width = len(place) + step["other"]
+    at = [place.get(step["fill"] if cell is None else cell, len(place)) for cell in cells]
+    out = np.zeros((len(cells), width + step["missing"]))
+    for row, column_ in enumerate(at):
+        if column_ < width:
+            out[row, column_] = 1.0
+    if step["missing"]:
+        out[:, -1] = ~there
+    unseen = 0 if step["other"] else sum(place_ == len(place) for place_ in at)
+    return out, unseen
+
+
+def _as_kind(step: Step, column: Column) -> Array:
+    """Read a column as what it was when the step was learned."""
+    name, kind = step["name"], step["kind"]
+    if kind == LISTS:
+        if column.kind != LISTS or column.values.shape[1] != len(step["fill"]):
+            found = f"{column.values.shape[1]}" if column.kind == LISTS else column.kind
+            raise Refusal(
+                f"Column {name!r} held lists of {len(step['fill'])} numbers, now {found}.",
+                "Give the column as it was.",
+            )
+        return column.values
+    if column.kind == "text":
+        cells = column.values
+        if kind == "true/false":
+            return np.array([_TRUTH.get(str(c).lower(), np.nan) for c in cells])
+        wrong = [cell for cell in cells if cell is not None and not is_number(cell)]
+        if wrong and len(wrong) == sum(cell is not None for cell in cells):
+            raise Refusal(
+                f"Column {name!r} held numbers, and now holds {short(wrong[0])}.",
+                "Give the column as it was.",
+            )
+        return _floats(cells)
+    if column.values.ndim != 1 or column.kind not in FIELDS:
+        raise Refusal(
+            f"Column {name!r} held {kind}s, and now holds {column.kind}.",
+            "Give the column as it was.",
+        )
+    return column.values
+
+
+_TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0}

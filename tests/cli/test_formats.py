@@ -1,0 +1,253 @@
+"""Data as it comes: lists in cells, JSON, packed text, other separators and encodings, stdin."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from linkshift.cli.app import app
+from linkshift.cli.reading.columns import features
+from linkshift.cli.reading.contents import Content
+from linkshift.cli.reading.delimited import read_delimited
+from linkshift.cli.reading.tables import read_table
+from linkshift.cli.talking import Console, InputError
+
+WIDTH = 4
+
+
+def read(path, columns=None):
+    return features(read_table(path), Console(quiet=True), columns=columns, reserved=())
+
+
+@pytest.fixture
+def vectors(groups):
+    """Four columns that the three groups differ in."""
+    return np.hstack([groups, groups[:, ::-1]])
+
+
+def arrow_table(vectors, kind):
+    flat = pa.array(vectors.astype(np.float16 if kind == "float16" else np.float64).ravel())
+    offsets = np.arange(0, vectors.size + 1, WIDTH)
+    made = {
+        "list": lambda: pa.ListArray.from_arrays(offsets.astype(np.int32), flat),
+        "large": lambda: pa.LargeListArray.from_arrays(offsets, flat),
+        "fixed": lambda: pa.FixedSizeListArray.from_arrays(flat, WIDTH),
+        "float16": lambda: pa.FixedSizeListArray.from_arrays(flat, WIDTH),
+    }
+    ids = pa.array(np.arange(len(vectors)) * 7 + 1000)
+    return pa.table({"id": ids, "embedding": made[kind]()})
+
+
+@pytest.mark.parametrize("kind", ["list", "large", "fixed", "float16"])
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather"])
+def test_a_column_of_lists(tmp_path, vectors, kind, suffix):
+    table, path = arrow_table(vectors, kind), tmp_path / f"t.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    found = read(path)
+    assert found.names == tuple(f"embedding_{i}" for i in range(WIDTH))
+    wanted = vectors.astype(np.float16).astype(np.float32) if kind == "float16" else vectors
+    assert found.X.dtype == wanted.dtype
+    np.testing.assert_array_equal(found.X, wanted)
+    np.testing.assert_array_equal(read(path, columns="embedding").X, wanted)
+    np.testing.assert_array_equal(read(path, columns="embedding_2,id").X[:, 0], wanted[:, 2])
+
+
+def test_the_stream_format_of_arrow(tmp_path, vectors):
+    table, path = arrow_table(vectors, "fixed"), tmp_path / "t.arrow"
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table)
+    np.testing.assert_array_equal(read(path).X, vectors)
+
+
+def test_lists_from_model_to_prediction(run, here, vectors):
+    frame = pd.DataFrame({"id": np.arange(60) * 3, "year": 2000, "embedding": list(vectors)})
+    frame.loc[5, "year"] = 1990
+    frame.to_parquet("t.parquet")
+    told = run("cluster", "t.parquet", "--save", "m.npz", "-o", "out.csv").stderr
+    assert "'embedding' holds lists of 4 numbers" in told
+    assert "year (beside the lists)" in told
+    labels = pd.read_csv("out.csv")["label"].tolist()
+    frame[["embedding"]].to_json("new.jsonl", orient="records", lines=True, double_precision=15)
+    new = pd.read_csv(io.StringIO(run("predict", "m.npz", "new.jsonl").stdout))
+    assert new["label"].tolist() == labels
+    assert len(set(labels)) == 3
+
+
+def test_lists_that_are_no_columns(refused, run, here, vectors):
+    frame = pd.DataFrame({"a": list(vectors), "b": list(vectors[:, :2]), "c": [["x"]] * 60})
+    frame.to_parquet("t.parquet")
+    message = refused("cluster", "t.parquet")
+    assert "several columns of lists: a, b" in message
+    assert "--columns a" in message
+    assert len(run("cluster", "t.parquet", "--columns", "b").stdout.splitlines()) == 61
+    message = refused("cluster", "t.parquet", "--columns", "c")
+    assert "'c' holds lists of other things than numbers" in message
+    assert "'a' of t.parquet holds lists" in refused("cluster", "t.parquet", "--id-column", "a")
+    lists = [row.tolist() for row in vectors]
+    lists[7] = lists[7][:2]
+    frame.assign(a=lists)[["a"]].to_parquet("u.parquet")
+    assert "lists of different lengths, such as 4 and 2" in refused("cluster", "u.parquet")
+    lists[7] = None
+    frame.assign(a=lists)[["a"]].to_parquet("v.parquet")
+    assert "a_0: missing in row 7" in refused("cluster", "v.parquet")
+    frame.assign(a_0=1.0)[["a", "a_0"]].to_parquet("w.parquet")
+    assert "two columns are called 'a_0'" in refused("cluster", "w.parquet")
+
+
+@pytest.mark.parametrize("form", ["records", "columns", "list", "values", "lines"])
+def test_json(tmp_path, groups, form):
+    frame = pd.DataFrame(groups, columns=["x", "y"])
+    path = tmp_path / ("t.jsonl" if form == "lines" else "t.json")
+    if form == "list":
+        path.write_text(json.dumps(frame.to_dict(orient="list")))
+    elif form == "lines":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+        path.write_text("\n" + path.read_text().replace("\n", "\r\n\r\n"))
+    else:
+        frame.to_json(path, orient=form, double_precision=15)
+    np.testing.assert_allclose(read(path).X, groups, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("t.json", '[{"x": 1},\n {"x": }]', "t.json, line 2, column 8: no JSON"),
+        ("t.jsonl", '{"x": 1}\n\n{"x": 2', "t.jsonl, line 3, column"),
+        ("t.jsonl", '{"x": 1, "y": 2}\n\n{"x": 1}\n', "t.jsonl, line 3: some cells"),
+        ("t.json", "[]", "a list of objects"),
+        ("t.json", "3", "a list of objects"),
+        ("t.json", "[1, [2]]", "a list of objects"),
+        ("t.json", '{"x": [1, 2], "y": [1]}', "a list of objects"),
+        ("t.json", "[" * 100_000, "t.json, line 1"),
+        ("t.json", '[{"x": ' + "9" * 6000 + "}]", "t.json, line 1"),
+        ("t.json", '{"format": "linkshift.Links"}', "holds links and no table"),
+        ("t.json", "", "no JSON"),
+        ("t.json.gz", "not packed", "cannot be unpacked"),
+        ("t.npz.gz", "", "gunzip"),
+    ],
+)
+def test_json_that_is_no_table(refused, here, name, text, told):
+    (here / name).write_text(text)
+    assert told in refused("cluster", name)
+
+
+def test_packed_text(run, refused, here, frame):
+    frame.to_csv("t.csv.gz", index=False)
+    frame.to_csv("t.csv", index=False)
+    assert run("cluster", "t.csv.gz").stdout == run("cluster", "t.csv").stdout
+    packed = (here / "t.csv.gz").read_bytes()
+    (here / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+    assert "cut.csv.gz cannot be unpacked" in refused("cluster", "cut.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("name", "separator", "word"),
+    [("t.csv", ";", "semicolons"), ("t.csv", "\t", "tabs"), ("t.tsv", ",", "commas")],
+)
+def test_other_separators(run, here, frame, name, separator, word):
+    frame.to_csv("plain.csv", index=False)
+    frame.to_csv(name, index=False, sep=separator)
+    result = run("cluster", name)
+    assert result.stdout == run("cluster", "plain.csv").stdout
+    assert f"separated by {word}" in result.stderr
+
+
+def test_decimal_commas(run, here, frame):
+    frame.to_csv("plain.csv", index=False)
+    frame.to_csv("t.csv", index=False, sep=";", decimal=",")
+    result = run("cluster", "t.csv", "--id-column", "name")
+    assert result.stdout == run("cluster", "plain.csv", "--id-column", "name").stdout
+    assert "1,5 is read as 1.5 in x, y" in result.stderr
+    # Where numbers have points, a comma is something else.
+    (here / "u.csv").write_text("a;b;c\n1.5;1,234;1\n2.5;2,345;2\n3;3,456;4\n")
+    assert read(here / "u.csv").names == ("a", "c")
+
+
+def test_gaps_do_not_hide_decimal_commas(tmp_path):
+    (tmp_path / "t.csv").write_text("a;b\n1,5;1\n;2\n3;\n")
+    table = read_table(tmp_path / "t.csv")
+    assert table.kind("a") == "number"
+    np.testing.assert_array_equal(table.matrix(("a",)).ravel(), [1.5, np.nan, 3])
+
+
+CELLS = st.text(st.sampled_from('ab1.,; "\t'), min_size=1, max_size=5).map(str.strip)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(2, 4).flatmap(
+        lambda d: st.lists(st.lists(CELLS, min_size=d, max_size=d), min_size=3, max_size=6)
+    ),
+    st.sampled_from(",;\t"),
+)
+def test_the_own_separator_wins(rows, separator):
+    """What every line has as many of as the file's own separator is no separator."""
+    rows = [[f"c{i}" for i in range(len(rows[0]))], *rows]
+    text = pd.DataFrame(rows).to_csv(index=False, header=False, sep=separator, quoting=1)
+    content = Content("t", ".tsv" if separator == "\t" else ".csv", text.encode())
+    frame, found, _ = read_delimited(pd, content, header=None, id_column=None)
+    assert found.separator == separator
+    assert len(frame.columns) == len(rows[0])
+
+
+def test_latin_1(run, here):
+    text = "Größe,Ort\n" + "".join(f"{i % 3 * 5 + i / 100},Köln\n" for i in range(30))
+    (here / "t.csv").write_bytes(text.encode("latin-1"))
+    told = run("cluster", "t.csv").stderr
+    assert "t.csv, line 1: not UTF-8, and read as Latin-1" in told
+    assert "Größe" in told
+    (here / "t.csv").write_bytes(text.replace("Köln", "“€”").encode("cp1252"))
+    assert read_table(here / "t.csv").values("Ort")[0] == "“€”"
+
+
+def stdin(data, *args):
+    result = CliRunner().invoke(app, ["cluster", "-", *args], input=data)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_stdin(run, here, frame, groups):
+    frame.to_csv("t.csv", index=False)
+    expected = run("cluster", "t.csv").stdout
+    text = (here / "t.csv").read_bytes()
+    result = stdin(text)
+    assert result.stdout == expected
+    assert "stdin: 60 rows, 2 columns used: x, y" in result.stderr
+    records = frame.to_json(orient="records", double_precision=15)
+    lines = frame.to_json(orient="records", lines=True, double_precision=15)
+    parquet, npy, npz = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    frame.to_parquet(parquet)
+    np.save(npy, groups)
+    np.savez(npz, X=groups)
+    forms = [gzip.compress(text), records.encode(), lines.encode()]
+    for data in [*forms, *(file.getvalue() for file in (parquet, npy, npz))]:
+        assert stdin(data).stdout == expected
+    run("cluster", "t.csv", "--save", "m.npz")
+    predicted = CliRunner().invoke(app, ["predict", "m.npz", "-"], input=text)
+    assert predicted.stdout == expected
+
+
+def test_stdin_in_the_report(here, frame):
+    stdin(frame.to_csv(index=False).encode(), "--report", "r.html")
+    assert "linkshift cluster - " in (here / "r.html").read_text()
+
+
+def test_nothing_on_stdin(here, monkeypatch):
+    result = CliRunner().invoke(app, ["cluster", "-"], input=b"")
+    assert result.exit_code == 2
+    assert "stdin is empty" in result.stderr
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="nothing is piped"):
+        read_table("-")

@@ -1,0 +1,136 @@
+"""Tables as `linkshift.cluster` is given them: index, ids, lists, gaps."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linkshift
+from linkshift import Links
+from linkshift._core.messages import Advice, Refusal
+from linkshift.tables.reading import read_given
+
+N = 60
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    return np.repeat([(0.0, 0.0), (5.0, 0.0), (0.0, 5.0)], N // 3, axis=0) + rng.normal(
+        scale=0.3, size=(N, 2)
+    )
+
+
+@pytest.fixture
+def frame(X):
+    return pd.DataFrame(X, columns=["x", "y"], index=[f"s{i}" for i in range(N)])
+
+
+def test_labels_have_the_index(frame):
+    found = linkshift.cluster(frame)
+    expected = linkshift.cluster(frame.to_numpy()).labels
+    assert isinstance(expected, np.ndarray)
+    pd.testing.assert_series_equal(
+        found.labels, pd.Series(expected, index=frame.index, name="cluster")
+    )
+    pd.testing.assert_series_equal(found.predict(frame[10:30]), found.labels[10:30])
+    assert found.n_clusters == 3
+    assert "3 clusters of 60 rows" in repr(found)
+    assert found.explain(0).label == found.labels.iloc[0]
+
+
+def test_the_index_names_rows_for_links(frame):
+    """Whatever the order of the table, links by id say the same."""
+    links = Links(must=[("s0", "s1"), ("s20", "s40")], cannot=[("s0", "s59")])
+    found = linkshift.cluster(frame, links)
+    assert found.labels["s20"] == found.labels["s40"]
+    mixed = frame.sample(frac=1, random_state=0)
+    again = linkshift.cluster(mixed, links)
+    assert again.links.must.tolist() != found.links.must.tolist()
+    assert again.labels["s20"] == again.labels["s40"]
+    with pytest.raises(ValueError, match="'zoe' is not among"):
+        linkshift.cluster(frame, Links(must=[("s0", "zoe")]))
+    with pytest.raises(Refusal, match=r"such as 's0'.*set_index"):
+        linkshift.cluster(frame.to_numpy(), links)
+    with pytest.raises(Refusal, match="the data have no ids"):
+        linkshift.cluster(frame.reset_index(drop=True), links)
+
+
+def test_links_by_row_of_a_table_with_another_index(frame):
+    links = Links(must=[(0, 1)])
+    with pytest.warns(Advice, match="sorted as when you answered"):
+        linkshift.cluster(frame, links)
+    with pytest.warns(Advice, match="sorted as when you answered"):
+        linkshift.cluster(frame.reset_index(drop=True)[5:], {"must": [(0, 1)]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        linkshift.cluster(frame.reset_index(drop=True), links)
+        linkshift.cluster(frame, Links(must=[(0, 1)], n_samples=N))
+        linkshift.cluster(frame, Links(must=[("s0", "s1")], ids=frame.index))
+        linkshift.cluster(frame, Links())
+
+
+def test_ids_in_a_column(frame, X):
+    numbers = np.random.default_rng(1).permutation(9000)[:N]
+    table = frame.reset_index(drop=True).assign(customer_id=numbers)
+    with pytest.warns(Advice, match="'customer_id' names rows and is left out"):
+        found = linkshift.cluster(table)
+    np.testing.assert_array_equal(found.labels, linkshift.cluster(X).labels)
+    np.testing.assert_array_equal(found.predict(table), found.labels)
+    links = Links(must=[(int(numbers[20]), int(numbers[40]))], ids=numbers)
+    with pytest.warns(Advice, match="names rows"):
+        found = linkshift.cluster(table, links)
+    assert found.labels[20] == found.labels[40]
+    assert read_given(table["x"]).recipe is None
+
+
+def test_lists(X):
+    table = pd.DataFrame({"id": np.arange(N) * 3, "text": "a", "embedding": list(X)})
+    expected = linkshift.cluster(X).labels
+    found = linkshift.cluster(table)
+    np.testing.assert_array_equal(found.labels, expected)
+    np.testing.assert_array_equal(found.predict(table), expected)
+    np.testing.assert_array_equal(linkshift.cluster(table["embedding"]).labels, expected)
+    with pytest.warns(Advice, match="left out: year"):
+        linkshift.cluster(table.assign(year=2000))
+    with pytest.raises(Refusal, match="Several columns hold lists"):
+        linkshift.cluster(table.assign(more=list(X)))
+    with pytest.raises(Refusal, match=r"prepare\(table\) fills gaps"):
+        linkshift.cluster(table.assign(embedding=[None, *X[1:]]))
+    with pytest.raises(Refusal, match="different lengths"):
+        linkshift.cluster(table.assign(embedding=[[1.0], *X[1:]]))
+
+
+def test_polars(X):
+    pl = pytest.importorskip("polars")
+    expected = linkshift.cluster(X).labels
+    names = [f"s{i}" for i in range(N)]
+    for dtype in (pl.List(pl.Float64), pl.Array(pl.Float64, 2)):
+        column = pl.Series("embedding", X.tolist(), dtype=dtype)
+        table = pl.DataFrame({"id": np.arange(N) * 3, "name": names, "embedding": column})
+        found = linkshift.cluster(table)
+        np.testing.assert_array_equal(found.labels, expected)
+        np.testing.assert_array_equal(found.predict(table), expected)
+        np.testing.assert_array_equal(linkshift.cluster(column).labels, expected)
+    numbers = pl.DataFrame({"x": X[:, 0], "y": X[:, 1]})
+    np.testing.assert_array_equal(linkshift.cluster(numbers).labels, expected)
+    with pytest.raises(Refusal, match=r"name \(text\)"):
+        linkshift.cluster(table.drop("embedding"))
+
+
+@pytest.mark.parametrize("form", ["frame", "array", "list"])
+def test_gaps_name_the_remedy(frame, form):
+    frame.iloc[7, 1] = None
+    table = {"frame": frame, "array": frame.to_numpy(), "list": frame.to_numpy().tolist()}[form]
+    with pytest.raises(Refusal, match=r"row 7, column 1.*linkshift.prepare\(table\)"):
+        linkshift.cluster(table)
+    assert linkshift.cluster(linkshift.prepare(table)).n_clusters >= 1
+
+
+def test_text_names_the_remedy(frame):
+    table = frame.assign(colour="red", day=pd.Timestamp("2020-01-01"))
+    with pytest.raises(Refusal, match=r"2 columns.*colour \(text\), day \(date\).*prepare"):
+        linkshift.cluster(table)
+    with pytest.raises(Refusal, match="text among its numbers"):
+        linkshift.cluster([["a", 1.0], ["b", 2.0]])

@@ -1,0 +1,92 @@
+"""`linkshift.anndata.cluster`: what it goes by, and where it writes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import linkshift
+import linkshift.anndata
+from linkshift import Links
+from linkshift._core.messages import Advice, Refusal
+
+N = 60
+NAMES = [f"cell{i}" for i in range(N)]
+
+
+@pytest.fixture(params=["stand-in", "anndata"])
+def adata(request):
+    """Three kinds of cells in 80 genes; the class itself where it is installed."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, size=(N, 80)).astype(np.float32)
+    for kind in range(3):
+        X[kind * 20 : kind * 20 + 20, kind * 20 : kind * 20 + 20] += 4
+    obs = pd.DataFrame({"batch": ["a", "b"] * 30}, index=NAMES)
+    if request.param == "anndata":
+        module = pytest.importorskip("anndata")
+        return module.AnnData(sparse.csr_matrix(X), obs=obs)
+    return SimpleNamespace(
+        X=sparse.csr_matrix(X), obs=obs, obs_names=obs.index, obsm={}, uns={}, n_obs=N
+    )
+
+
+def groups_of(labels):
+    return [len(set(labels[i : i + 20])) for i in (0, 20, 40)]
+
+
+def test_counts(adata):
+    found = linkshift.anndata.cluster(adata, n_clusters=3)
+    assert groups_of(adata.obs["linkshift"]) == [1, 1, 1]
+    assert adata.obs["linkshift"].cat.categories.tolist() == ["0", "1", "2"]
+    assert found.labels.index.tolist() == NAMES
+    told = adata.uns["linkshift"]
+    assert (told["use_rep"], told["method"], told["n_clusters"]) == ("X", "consensus", 3)
+    assert "truncated singular value decomposition" in told["prepared"][0]
+    np.testing.assert_array_equal(found.predict(adata.X), found.labels)
+    adata.X = adata.X.toarray()
+    linkshift.anndata.cluster(adata, use_rep="X", n_clusters=3, key_added="dense")
+    assert groups_of(adata.obs["dense"]) == [1, 1, 1]
+    assert "principal components" in adata.uns["dense"]["prepared"][-1]
+
+
+def test_a_representation(adata):
+    rng = np.random.default_rng(1)
+    adata.obsm["X_pca"] = np.repeat(np.eye(3) * 5, 20, axis=0) + rng.normal(scale=0.3, size=(N, 3))
+    linkshift.anndata.cluster(adata)
+    assert adata.uns["linkshift"]["use_rep"] == "X_pca"
+    expected = linkshift.cluster(adata.obsm["X_pca"]).labels
+    assert adata.obs["linkshift"].tolist() == [str(label) for label in expected]
+    with pytest.raises(Refusal, match=r"no 'X_umap'.*It has X_pca"):
+        linkshift.anndata.cluster(adata, use_rep="X_umap")
+
+
+def test_links_and_labels(adata):
+    adata.obsm["rep"] = np.repeat(np.eye(3) * 5, 20, axis=0) + np.arange(N)[:, None] * 1e-3
+    links = Links(must=[("cell20", "cell40")], cannot=[("cell0", "cell20")])
+    found = linkshift.anndata.cluster(adata, links, use_rep="rep", method="cms")
+    assert found.labels["cell20"] == found.labels["cell40"] != found.labels["cell0"]
+    assert adata.uns["linkshift"]["links"]["must_kept"] == 1
+    with pytest.warns(Advice, match="sorted as when you answered"):
+        linkshift.anndata.cluster(adata, Links(must=[(0, 1)]), use_rep="rep")
+    adata.obs["known"] = pd.Categorical(["T"] * 2 + [None] * 38 + ["B"] * 2 + [None] * 18)
+    found = linkshift.anndata.cluster(adata, use_rep="rep", partial_labels="known")
+    assert len(found.links) == 6
+    with pytest.raises(Refusal, match="no column 'type'"):
+        linkshift.anndata.cluster(adata, partial_labels="type")
+
+
+def test_what_is_no_anndata():
+    with pytest.raises(TypeError, match="not an AnnData"):
+        linkshift.anndata.cluster(np.eye(3))
+
+
+def test_it_is_written_to_a_file(tmp_path):
+    module = pytest.importorskip("anndata")
+    adata = module.AnnData(np.repeat(np.eye(3) * 5, 20, axis=0), obs=pd.DataFrame(index=NAMES))
+    linkshift.anndata.cluster(adata, Links(must=[("cell0", "cell1")]))
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    again = module.read_h5ad(tmp_path / "a.h5ad")
+    assert again.uns["linkshift"]["method"] == "consensus"
+    assert again.obs["linkshift"].tolist() == adata.obs["linkshift"].tolist()
