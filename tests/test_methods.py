@@ -219,7 +219,7 @@ def test_wrong_answers_cost_little(seed, rate):
     )
     found, best = linkshift.cluster(X, links), linkshift.cluster(X, right)
     score = adjusted_rand_score
-    assert score(y, found.labels) > score(y, best.labels) - 0.08
+    assert score(y, found.labels) > score(y, best.labels) - 0.1
 
 
 def test_views(moons):

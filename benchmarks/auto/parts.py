@@ -1,4 +1,4 @@
-"""The parts of the benchmark: both halves of the sets, wrong answers, published links, speed."""
+"""The parts of the benchmark: both halves, wrong answers, published links, scales, speed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from benchmarks import report
 from benchmarks.auto import tables
 from benchmarks.auto.draws import KINDS, answered, draw_pairs
 from benchmarks.auto.methods import METHODS, Bases, Score, automatic, constrained, score
-from benchmarks.auto.sets import HALVES, PCCC, QUICK, TINY, embed, is_here, load, table
+from benchmarks.auto.sets import (
+    HALVES,
+    PCCC,
+    QUICK,
+    TINY,
+    as_it_comes,
+    embed,
+    is_here,
+    load,
+    table,
+)
 from benchmarks.auto.tables import Case, Key
 from benchmarks.harness import Cell, Options, Row, interleave, named
 from linkshift import Links, datasets
@@ -24,6 +34,7 @@ WRONG_LINKS = 200
 WRONG_METHODS = ("auto", "leiden")
 PCCC_SIZES = ("05", "10", "15", "20")
 PCCC_SIDES = {"auto": automatic, "cms": constrained}
+SCALES = ("auto", "standard", "none", "minmax")
 NOTHING = Case("none", 0)
 
 
@@ -126,6 +137,28 @@ def _pccc_row(name: str, size: str, scores: dict[str, list[Score]]) -> Row:
     return Row(cells)
 
 
+def scale(options: Options) -> Iterator[Row]:
+    """Columns as they come, under each scale that `linkshift.cluster` has."""
+    cases = [NOTHING, *(Case("random", m) for m in options.pick((), (50,), (50, 200)))]
+    for which in HALVES:
+        scores: dict[Key, Score] = {}
+        names = yield from _here(which, options)
+        for name in names:
+            bases = Bases(as_it_comes(name, options.seed, options.pick(60, 300, None)))
+            for case in cases:
+                for draw in _draws(options) if case.n_links else range(1):
+                    seed = options.seed + draw
+                    pairs = draw_pairs(len(bases.y), case.n_links, seed)
+                    links = answered(pairs, bases.y)
+                    for kind in SCALES:
+                        run = partial(automatic, bases, links, scale=kind)
+                        scores[Key(name, case, draw, kind)] = score(run, bases.y, links)
+                yield tables.set_row(which, name, scores, case, SCALES)
+        for case in cases if names else ():
+            cells = tables.mean_cells(scores, case, SCALES)
+            yield tables.row("ARI by scale", which, case, sets=len(names), **cells)
+
+
 def speed(options: Options) -> Iterator[Row]:
     """Seconds of auto on all cores, without links and with 200."""
     sizes = options.pick([(100, 8)], [(2_000, 384)], [(2_000, 384), (20_000, 384), (20_000, 10)])
@@ -155,6 +188,7 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "unseen": partial(half, "unseen"),
     "wrong": wrong,
     "pccc": pccc,
+    "scale": scale,
     "speed": speed,
 }
 

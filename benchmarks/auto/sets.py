@@ -108,7 +108,7 @@ _ONE_VIEW = {"mv_caltech101_20_recomputed": 4}
 
 
 class Table(NamedTuple):
-    """Rows with standardised columns, and their classes as 0, 1, ..."""
+    """Rows, and their classes as 0, 1, ..."""
 
     X: Array
     y: Array
@@ -221,11 +221,16 @@ def is_here(name: str) -> bool:
 
 
 def load(name: str, seed: int = 0, most: int | None = None) -> Table:
-    """Rows of a set, no more than its own limit and ``most``, views side by side."""
+    """Rows of a set, no more than its own limit and ``most``, views side by side, standardised."""
+    return table(*as_it_comes(name, seed, most))
+
+
+def as_it_comes(name: str, seed: int = 0, most: int | None = None) -> Table:
+    """The same with columns in their own units."""
     own = MOST_OF.get(name, MOST)
     limit = own if most is None else min(own, most)
     if name in MADE:
-        return table(*MADE[name](limit, seed))
+        return Table(*MADE[name](limit, seed))
     stored = datasets.load(name)
     X, y = stored.X, stored.y
     if stored.views is not None and name in _ONE_VIEW:
@@ -233,7 +238,7 @@ def load(name: str, seed: int = 0, most: int | None = None) -> Table:
     if len(y) > limit:
         rows = np.random.default_rng(seed).permutation(len(y))[:limit]
         X, y = X[rows], y[rows]
-    return table(X, y)
+    return Table(X.astype(np.float64), np.unique(y, return_inverse=True)[1])
 
 
 def table(X: Array, y: Array) -> Table:

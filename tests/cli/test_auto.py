@@ -72,7 +72,7 @@ def test_many_columns(run, here, groups, links):
     rng = np.random.default_rng(0)
     np.save("ten.npy", np.hstack([groups, rng.normal(scale=0.01, size=(60, 8))]))
     for options in ((), ("--links", written(links, FEW_MUST + FEW_CANNOT))):
-        answer = chosen(run, "ten.npy", *options)
+        answer = chosen(run, "ten.npy", "--scale", "none", *options)
         assert answer["method"] == "consensus"
         assert answer["sizes"] == [20, 20, 20]
     answer = chosen(run, "ten.npy", "--bandwidth", 1)

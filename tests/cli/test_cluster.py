@@ -137,9 +137,28 @@ def test_a_constant_column_survives_scaling(run, here, groups):
     assert out["n_clusters"] == 3
 
 
-def test_unlike_spreads_get_advice(run, here, groups):
+def test_unlike_spreads_are_scaled(run, here, groups):
     np.save("data.npy", groups * (1, 1000))
-    assert "--scale standard lets both count" in run("cluster", "data.npy").stderr
+    alone, scaled = run("cluster", "data.npy"), run("cluster", "data.npy", "--scale", "standard")
+    assert "Scale: standard, each column has mean 0 and spread 1: '1' varies" in alone.stderr
+    assert alone.stdout == scaled.stdout
+    assert ": '1' varies" not in scaled.stderr
+    told = run("cluster", "data.npy", "--scale", "none").stderr
+    assert "--scale standard lets both count" in told
+
+
+def test_like_spreads_are_left_alone(run, here, groups):
+    np.save("data.npy", groups * (1, 5))
+    alone, none = run("cluster", "data.npy"), run("cluster", "data.npy", "--scale", "none")
+    assert "Scale: none, columns are taken as they are: no column varies 10 times" in alone.stderr
+    assert alone.stdout == none.stdout
+
+
+def test_a_bandwidth_is_in_units_of_the_columns(run, here, groups):
+    np.save("data.npy", groups * (1, 1000))
+    told = run("cluster", "data.npy", "--bandwidth", 900).stderr
+    assert "Scale: none" in told
+    assert "--scale standard lets both count" in told
 
 
 @pytest.mark.parametrize(("bandwidth", "advice"), [(50, "smaller"), (0.001, "larger")])

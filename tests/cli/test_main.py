@@ -99,7 +99,7 @@ def test_a_bug_leaves_with_1_and_its_trace(here, data):
     code = (
         "import sys\n"
         "from linkshift.cli import main\n"
-        "from linkshift.cli.reading import scaling\n"
+        "from linkshift.tables import scaling\n"
         "scaling.Scaling = None\n"
         f"sys.argv = ['linkshift', 'cluster', {data!r}]\nmain()"
     )

@@ -334,9 +334,10 @@ def test_contradictions_are_told_by_id(refused, data, links):
     assert "conflicts()" not in told
 
 
-def test_constrained_mean_shift_scales_by_itself(run, here, groups, links):
+def test_one_rule_of_scale_for_all_methods(run, here, groups, links):
     np.save("data.npy", groups * (1, 1000))
     file = links("0,20,cannot")
-    err = run("cluster", "data.npy", "--links", file, "--method", "cms").stderr
-    assert "which constrained mean shift does by itself" in err
-    assert "--scale standard" not in err
+    for method in ("consensus", "mean-shift", "cms", "skms"):
+        args = ("cluster", "data.npy", "--links", file, "--method", method)
+        assert "Scale: standard" in run(*args).stderr
+        assert "Scale: none" in run(*args, "--scale", "none").stderr

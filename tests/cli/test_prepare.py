@@ -94,7 +94,7 @@ def test_json_and_bandwidths(run, mixed):
 def test_components_alone(run, refused, here, groups):
     wide = np.hstack([groups, groups + 0.1, 100 * groups])
     np.save("t.npy", wide)
-    result = run("cluster", "t.npy", "--pca", 2, "--save", "m.npz")
+    result = run("cluster", "t.npy", "--pca", 2, "--scale", "none", "--save", "m.npz")
     assert (
         "6 columns became 2 principal components, which hold 100% of the variance" in result.stderr
     )

@@ -142,7 +142,7 @@ def test_every_column_is_in_one_view_or_all_is_refused(first, second):
 
 
 def test_views_reach_the_estimator(run, views, table):
-    result = run("cluster", views, *GROUPS, *VIEWS, "--json")
+    result = run("cluster", views, *GROUPS, *VIEWS, "--json", "--scale", "none")
     out = json.loads(result.stdout)
     tables = {"shape": table[["a_0", "a_1", "a_2"]], "colour": table[["b_0", "b_1"]]}
     model = fitted(tables)
@@ -208,10 +208,12 @@ def test_scale(run, views, table, scale):
 
 
 def test_units_matter_within_a_view_only(run, views, table):
-    assert "varies" in run("cluster", views, *GROUPS, *VIEWS).stderr  # a_0 against a_2
-    err = run("cluster", views, *GROUPS, *VIEWS, "--columns", "a_0,a_1,b_0,b_1").stderr
-    assert "varies" not in err
-    assert "varies" in run("cluster", views, *GROUPS, "--view", "all=*").stderr
+    views_of = (*GROUPS, *VIEWS)
+    assert "Scale: standard" in run("cluster", views, *views_of).stderr  # a_0 against a_2
+    assert "lets both count" in run("cluster", views, *views_of, "--scale", "none").stderr
+    err = run("cluster", views, *views_of, "--columns", "a_0,a_1,b_0,b_1").stderr
+    assert "Scale: none" in err
+    assert "Scale: standard" in run("cluster", views, *GROUPS, "--view", "all=*").stderr
 
 
 def test_links_ids_and_labels(run, here, table, links):
@@ -280,8 +282,8 @@ def test_picture_of_clusters_and_importances(run, views, here, monkeypatch):
 def test_picture_of_scaled_columns(run, views, table, monkeypatch):
     drawn = []
     monkeypatch.setattr(results, "write_picture", lambda path, X, labels, **extras: drawn.append(X))
-    run("cluster", views, *GROUPS, *VIEWS, "--plot", "p.png")
-    run("cluster", views, *GROUPS, *VIEWS, "--plot", "p.png", "--scale", "standard")
+    for scale in ("none", "standard"):
+        run("cluster", views, *GROUPS, *VIEWS, "--plot", "p.png", "--scale", scale)
     X = table.drop(columns="name")
     np.testing.assert_allclose(drawn[0], X)
     np.testing.assert_allclose(drawn[1], (X - X.mean()) / X.std(ddof=0), atol=1e-9)

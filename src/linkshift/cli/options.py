@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from linkshift.cli.talking import InputError, hint
+from linkshift.methods.table import SCALES
 
 # As in linkshift.profiles, which would take too long to import for --help; a test compares them.
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
-SCALES = ("none", "standard", "minmax")
 
 _HELP = {
     "links": "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
@@ -23,6 +23,7 @@ _HELP = {
     "prepare": "Make numbers of all columns as a person would: a column for each word of text, "
     "gaps filled and marked, logarithms for heavy tails, columns scaled, principal components from "
     "50 columns on. Each thing that is done is told, and kept with the model.",
+    "scale": "standard: mean 0, spread 1; minmax: from 0 to 1; auto: standard where units differ.",
     "pca": "Go by N principal components of the columns, after scaling.",
     "labels_output": "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
     "table_output": "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
@@ -67,7 +68,7 @@ Header = Annotated[bool | None, typer.Option("--header/--no-header", help=_HELP[
 Model = Annotated[Path, argument("MODEL", "Model from linkshift cluster --save: .npz.")]
 
 # How it is worked on
-Scale = Annotated[str, word(SCALES, "standard: mean 0, spread 1; minmax: from 0 to 1.")]
+Scale = Annotated[str, word(SCALES, _HELP["scale"])]
 Prepare = Annotated[bool, typer.Option("--prepare", help=_HELP["prepare"])]
 Pca = Annotated[int | None, value("N", _HELP["pca"], min=1)]
 Threads = Annotated[int | None, value("N", "Default: all cores.", min=1)]

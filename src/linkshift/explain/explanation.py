@@ -16,8 +16,8 @@ What if:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linkshift._core.arrays import Array
@@ -177,6 +177,13 @@ class Explanation:
         if self.ids is not None:
             found["ids"] = {str(row): self.name(row) for row in self.mentioned()}
         return found
+
+    def moved(self, move: Callable[[Array], Array]) -> Explanation:
+        """Move what lies in the space of the columns, as to other units."""
+        if self.space != "input" or self.path is None:
+            return self
+        mode = None if self.mode is None else move(self.mode)
+        return replace(self, path=move(self.path), mode=mode)
 
     def mentioned(self) -> list[int]:
         """Give all rows that occur, in ascending order."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
 from linkshift.methods.table import (
     METHODS,
+    SCALES,
     ConflictsName,
     Given,
     MethodName,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from linkshift.links import Links
     from linkshift.metrics import LinkReport
     from linkshift.tables.preparing import Preparation
+    from linkshift.tables.scaling import ScaleName, Scaling
 
 # Parameters that only methods that shift have a use for.
 _OF_A_SHIFT = ("bandwidth", "kernel", "n_neighbors", "space", "max_iter")
@@ -62,6 +65,10 @@ class Clustering:
         Which links hold.
     seconds : float
         Time of the fit.
+    scalings : tuple of Scaling
+        What was done to the columns of the table, or of each view; empty where nothing was. The
+        model knows columns as they are then, while ``predict`` and ``explain`` take and give them
+        as they were.
     recipe : Preparation or None
         How the numbers were made of the table, which ``predict`` does again; None where they are
         those of the table.
@@ -75,6 +82,7 @@ class Clustering:
     set_aside: Links
     link_report: LinkReport
     seconds: float
+    scalings: tuple[Scaling, ...] = ()
     recipe: Preparation | None = None
 
     @property
@@ -108,6 +116,7 @@ class Clustering:
                 "Give the table itself.",
             )
         rows = X if self.recipe is None else self.recipe.transform(X)
+        rows = _scaled(rows, self.scalings)
         return with_index(self.model.predict(rows), index_of(X))
 
     def explain(self, row: int, **options: Any) -> Explanation:
@@ -118,12 +127,17 @@ class Clustering:
                 "model.view_importances_ says what each cluster goes by.",
             )
         explanation: Explanation = self.model.explain(row, **options)
+        if self.scalings and not self.model._is_cosine():  # rows of length one have no units
+            explanation = explanation.moved(self.scalings[0].undo)
         return explanation
 
     def __repr__(self) -> str:
         clusters = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
+        scale = next((f", scale {one.kind}" for one in self.scalings if one.kind != "none"), "")
         kept = f"; {self.link_report}" if len(self.links) else ""
-        return f"<{clusters} of {len(self.labels):,} rows by {self.method}: {self.why}{kept}>"
+        return (
+            f"<{clusters} of {len(self.labels):,} rows by {self.method}{scale}: {self.why}{kept}>"
+        )
 
 
 def cluster(
@@ -132,6 +146,7 @@ def cluster(
     *,
     partial_labels: ArrayLike | None = None,
     method: MethodName = "auto",
+    scale: ScaleName = "auto",
     conflicts: ConflictsName = "resolve",
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -157,6 +172,12 @@ def cluster(
         Known classes, -1 where unknown.
     method : {"auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}
         "auto" is :func:`choose`. For the others see `METHODS`.
+    scale : {"auto", "standard", "minmax", "none"}, default="auto"
+        What is done to columns first: "standard" gives each mean 0 and spread 1, "minmax" lets it
+        go from 0 to 1, "none" takes it as it is. "auto" is "standard" where units differ: where
+        spreads of up to 30 columns differ more than tenfold, or few of more columns outweigh the
+        others; else, for ``metric="cosine"``, where the bandwidth is a number and for what
+        :func:`prepare` has made, "none". Each view is scaled by itself.
     conflicts : {"resolve", "refuse"}, default="resolve"
         "resolve" sets links aside, the least probable by data and other links, until the rest
         agrees. Where many answers seem wrong, none is taken for certain: methods that weigh links
@@ -203,13 +224,21 @@ def cluster(
     from linkshift.methods.answers import by_row, settled_answers
     from linkshift.metrics import link_satisfaction
     from linkshift.tables.columns import index_of
-    from linkshift.tables.reading import Reading, read_given, refuse_gaps, with_index
+    from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
+    from linkshift.tables.scaling import Scaling
 
     tables = _views(X)
     if tables is not None and len(tables) == 1 and method != "groups":
         X, tables = tables[0], None
+    made = is_made(X)
     reading = read_given(X) if tables is None else Reading(X, index_of(tables[0]))
     X = reading.X
+    asked = _asked(params)
+    scalings: tuple[Scaling, ...] = ()
+    if (kind := scale_for(scale, asked, made=made)) != "none":
+        scalings = tuple(Scaling.of_table(one, kind) for one in tables or [X])
+    X = _scaled(X, scalings)
+    tables = tables if tables is None else _views(X)
     table = X if tables is None else tables[0]
     array = check_array(table, dtype=None, ensure_all_finite=False)
     refuse_gaps(array)
@@ -217,7 +246,6 @@ def cluster(
     links = ClosedLinks.coerce(by_row(links, reading), n_rows).links
     answers = settled_answers(tables or [X], links, partial_labels, n_rows, conflicts)
     joined = closed_links(answers.links, partial_labels, n_rows, counted=True).links
-    asked = _asked(params)
     if method == "auto":
         labelled = partial_labels is not None and not len(links)
         choice = choose(joined, labelled=labelled, n_views=n_views, given=asked)
@@ -250,7 +278,33 @@ def cluster(
     report = link_satisfaction(model.labels_, joined)
     labels = with_index(model.labels_, reading.index)
     told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
-    return Clustering(labels, *told, reading.recipe)
+    return Clustering(labels, *told, scalings, reading.recipe)
+
+
+def scale_for(scale: str, asked: Mapping[str, Any], *, made: bool) -> str:
+    """Take "auto" for "none" where a scale would change what was said or done on purpose."""
+    if scale not in SCALES:
+        raise Refusal(
+            f"scale must be one of {', '.join(SCALES)}; got {scale!r}.",
+            parameter="scale",
+            value=scale,
+        )
+    by_angle, by_number = asked.get("metric") == "cosine", asked.get("bandwidth")
+    keeps = made or by_angle or isinstance(by_number, Real)
+    return "none" if scale == "auto" and keeps else scale
+
+
+def _scaled(X: Any, scalings: Sequence[Scaling]) -> Any:
+    """Scale a table, or each of several."""
+    if not scalings:
+        return X
+    if isinstance(X, Mapping):
+        return {
+            name: one.apply(table) for (name, table), one in zip(X.items(), scalings, strict=True)
+        }
+    if (tables := _views(X)) is not None:
+        return [one.apply(table) for table, one in zip(tables, scalings, strict=True)]
+    return scalings[0].apply(X)
 
 
 def _asked(params: Mapping[str, Any]) -> dict[str, Any]:

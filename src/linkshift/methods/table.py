@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SPACES = ("input", "kernel", "graph")
 DISTANCES = ("euclidean", "cosine")
+SCALES = ("auto", "standard", "minmax", "none")
 CONFLICTS = ("resolve", "refuse")
 ConflictsName = Literal["resolve", "refuse"]
 _COUNT = frozenset({"n_clusters", "max_clusters"})
@@ -191,15 +192,15 @@ def _check_links_to_choose_by(given: Given) -> None:
 
 
 def _make_constrained(setting: Setting, **params: Any) -> Any:
-    return linkshift.ConstrainedMeanShift(**params, **setting.common)
+    # Columns have been scaled by one rule for all methods.
+    return linkshift.ConstrainedMeanShift(scale_features=False, **params, **setting.common)
 
 
 def _describe_constrained(model: Any) -> str:
     low, high = float(model.bandwidth_[0]), float(model.bandwidth_[-1])
     grown = f"growing from {low:.4g} to {high:.4g}" if low < high else f"{low:.4g}"
-    scaled = _by(model) or (", columns scaled to [0, 1]" if model.scale_features else "")
     links = counted(len(model.links_), "link")
-    return f"Constrained mean shift with {links}{scaled}, bandwidth {grown}."
+    return f"Constrained mean shift with {links}{_by(model)}, bandwidth {grown}."
 
 
 def _bandwidth_of_constrained(model: Any) -> Any:
@@ -353,8 +354,6 @@ class Method:
     conflicts : {"weighed", "softened", "refused"}
         Links that contradict each other are weighed; or weighed where confidences are below one;
         or refused.
-    scales : bool
-        Whether it scales columns itself.
     """
 
     name: str
@@ -366,7 +365,6 @@ class Method:
     check_given: Callable[[Given], None] = _nothing
     bandwidth: Callable[[Any], Any] = _nothing
     conflicts: Literal["weighed", "softened", "refused"] = "refused"
-    scales: bool = False
 
     @property
     def takes_views(self) -> bool:
@@ -405,7 +403,6 @@ _ROWS = (
         check_given=_check_cannot_links,
         bandwidth=_bandwidth_of_constrained,
         conflicts="softened",
-        scales=True,
     ),
     Method(
         "kernel",

@@ -15,7 +15,7 @@ from linkshift.tables.columns import LISTS, Column, columns_of, index_of, is_tab
 from linkshift.tables.ids import says_ids
 from linkshift.tables.preparing import Preparation, Prepared
 
-__all__ = ["Reading", "counts_rows", "read_given", "refuse_gaps", "with_index"]
+__all__ = ["Reading", "counts_rows", "is_made", "read_given", "refuse_gaps", "with_index"]
 
 _PREPARE = "linkshift.prepare(table) makes numbers of them, and says how: cluster what it gives."
 _NUMBERS = ("number", "true/false")
@@ -32,6 +32,11 @@ class Reading(NamedTuple):
     index: Any = None
     ids: Sequence[Any] | None = None
     recipe: Preparation | None = None
+
+
+def is_made(X: Any) -> bool:
+    """Whether columns are what `prepare` has made, or are components of sparse data."""
+    return isinstance(X, Prepared) or sparse.issparse(X)
 
 
 def read_given(X: Any) -> Reading:

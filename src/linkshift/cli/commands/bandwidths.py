@@ -31,7 +31,7 @@ def bandwidths(
     id_column: opt.IdColumn = None,
     labels_column: opt.LabelsColumn = None,
     header: opt.Header = None,
-    scale: opt.Scale = "none",
+    scale: opt.Scale = "auto",
     prepare: opt.Prepare = False,
     pca: opt.Pca = None,
     kernel: Annotated[
@@ -53,11 +53,11 @@ def bandwidths(
     targets.check_targets([data, links], targets.TABLE_SUFFIXES, output=output, plot=plot)
     from linkshift import bandwidth_path
     from linkshift import plot as draw
-    from linkshift.cli.reading.columns import spread_note
+    from linkshift.cli.reading.columns import scale_note
     from linkshift.cli.reading.problem import Source, count_conflicts, read_problem
-    from linkshift.cli.reading.scaling import Scaling
     from linkshift.cli.writing.figures import write_figure
     from linkshift.cli.writing.tables import table_text, write_table
+    from linkshift.tables.scaling import Scaling
 
     console = Console(quiet)
     asked = (prepare, pca, opt.asked_for(ctx, "scale"))
@@ -67,11 +67,12 @@ def bandwidths(
     if len(problem.X) < 2:
         raise InputError(f"{data} has one row; it takes two to have clusters. Add rows.")
     n_conflicts = count_conflicts(source, problem, console)
-    if recipe is None and scale == "none" and (note := spread_note(problem.X, problem.names)):
-        console.say(f"Scale: none.{note}")
-    # A recipe has scaled them already.
-    X = problem.X if recipe is not None else Scaling.of(problem.X, scale).apply(problem.X)
-    scale = scale if recipe is None else recipe.scale
+    X, scale = problem.X, scale if recipe is None else recipe.scale
+    if recipe is None:  # which has scaled them already
+        with console.warnings():
+            scaling = Scaling.of(X, scale, problem.names)
+        console.say(scale_note(scaling, X, problem.names))
+        X, scale = scaling.apply(X), scaling.kind
     start = time.perf_counter()  # importing is no part of the time
     with console.warnings(), console.progress("Bandwidths") as progress, passed_on(f"{data}: "):
         path = bandwidth_path(

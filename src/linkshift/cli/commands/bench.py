@@ -52,7 +52,7 @@ def bench(
     columns: opt.Columns = None,
     id_column: opt.IdColumn = None,
     header: opt.Header = None,
-    scale: opt.Scale = "none",
+    scale: opt.Scale = "auto",
     rows: Annotated[int | None, opt.value("N", _HELP["rows"], min=_LEAST)] = None,
     quick: Annotated[bool, typer.Option("--quick", help=_HELP["quick"])] = False,
     threads: opt.Threads = None,
@@ -77,7 +77,7 @@ def bench(
         sizes = [min(n, _MOST_QUICK) if quick else n]
     else:
         given = {"links": links, "columns": columns, "id_column": id_column, "header": header}
-        given["scale"] = None if scale == "none" else scale
+        given["scale"] = None if scale == "auto" else scale
         opt.refuse("is about a table; give DATA too: linkshift bench DATA", **given)
         console.say(f"Made data ({_MADE}), {_N_LINKS} links.")
     sizes = sizes if rows is None else [rows]
@@ -124,8 +124,8 @@ def _own_data(source: Any, scale: str, console: Console) -> tuple[Any, int]:
     import numpy as np
 
     from linkshift.cli.reading.problem import read_problem
-    from linkshift.cli.reading.scaling import Scaling
     from linkshift.links import Links
+    from linkshift.tables.scaling import Scaling
 
     problem = read_problem(source, console)
     n = len(problem.X)
@@ -134,7 +134,7 @@ def _own_data(source: Any, scale: str, console: Console) -> tuple[Any, int]:
             f"{source.data} has {counted(n, 'row')}; it takes {_LEAST} to time anything. Add "
             "rows, or leave DATA out to time on made data."
         )
-    X = Scaling.of(problem.X, scale).apply(problem.X)
+    X = Scaling.of(problem.X, scale, problem.names).apply(problem.X)
     links = Links() if problem.links is None else problem.links
 
     def cut(size: int) -> tuple[NDArray[Any], Links]:

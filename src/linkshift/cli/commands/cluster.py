@@ -20,6 +20,7 @@ from linkshift.methods.table import CONFLICTS, DISTANCES, SPACES
 if TYPE_CHECKING:
     from linkshift.cli.reading.problem import Problem, Source
     from linkshift.cli.writing.results import Result
+    from linkshift.tables.scaling import Scaling
 
 AUTO = "auto"
 _HELP = {
@@ -48,11 +49,6 @@ _HELP = {
     "report": "Write a page with all there is to see; it needs no network.",
     "save": "Keep the model, for linkshift predict and linkshift explain.",
 }
-_SCALED = {
-    "none": "none, columns are taken as they are",
-    "standard": "standard, each column has mean 0 and spread 1",
-    "minmax": "minmax, each column goes from 0 to 1",
-}
 _SHOWN_CLUSTERS = 12
 _SHOWN_LINKS = 10  # set aside, of a kind
 
@@ -65,7 +61,7 @@ def cluster(
     id_column: opt.IdColumn = None,
     labels_column: opt.LabelsColumn = None,
     header: opt.Header = None,
-    scale: opt.Scale = "none",
+    scale: opt.Scale = "auto",
     prepare: opt.Prepare = False,
     pca: opt.Pca = None,
     method: Annotated[str, opt.word((AUTO, *METHODS), f"{_HELP['method']}.", "NAME")] = AUTO,
@@ -173,13 +169,13 @@ def _cluster(
 ) -> Result:
     from linkshift.cli.reading.links import with_ids
     from linkshift.cli.reading.problem import count_conflicts
-    from linkshift.cli.reading.scaling import Scaling
     from linkshift.cli.reading.views import by_view
     from linkshift.cli.writing.results import Result
     from linkshift.cli.writing.tables import cluster_sizes
     from linkshift.links import ConflictError
 
-    scaling = Scaling.of(problem.X, scale)
+    with console.warnings():
+        scaling = _scaling(problem, scale, asked)
     chosen, n_conflicts = METHODS.get(method), 0
 
     def on_choice(choice: Choice) -> None:
@@ -191,7 +187,7 @@ def _cluster(
         if asked["conflicts"] == "refuse" and chosen.conflicts == "weighed":
             n_conflicts = count_conflicts(source, problem, console)
         angular = asked.get("metric") == "cosine"
-        console.say(_scale_note(scale, problem, choice.method, angular=angular))
+        console.say(_scale_note(scaling, problem, choice.method, angular=angular))
         # As far as can be seen, numba has compiled nothing yet for this installation.
         compiled = Path(linkshift.__file__).parent.rglob("*.nbi")
         if "NUMBA_CACHE_DIR" not in os.environ and next(compiled, None) is None:
@@ -204,6 +200,7 @@ def _cluster(
                 problem.file_links,
                 partial_labels=problem.labels,
                 method=method,
+                scale="none",
                 progress=progress,
                 on_choice=on_choice,
                 **asked,
@@ -240,26 +237,30 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
     )
 
 
-def _scale_note(scale: str, problem: Problem, method: str, *, angular: bool) -> str:
-    """Say how columns are scaled, and when they are not but should be."""
-    from linkshift.cli.reading.columns import spread_note
-    from linkshift.cli.reading.views import by_view
+def _scaling(problem: Problem, scale: str, asked: dict[str, Any]) -> Scaling:
+    """Find the scaling; that of each view by itself."""
+    from linkshift.methods.clustering import scale_for
+    from linkshift.tables.scaling import Scaling
 
-    if angular:
-        return f"Scale: {_SCALED[scale]}; then each row is divided by its length."
-    if METHODS[method].scales:
-        # It does so by itself, whatever the units were before.
-        return "Scale: each column goes from 0 to 1, which constrained mean shift does by itself."
+    scale = scale_for(scale, asked, made=problem.recipe is not None)
+    if problem.views is None:
+        return Scaling.of(problem.X, scale, problem.names)
+    return Scaling.of_views(problem.X, scale, problem.names, problem.views)
+
+
+def _scale_note(scaling: Scaling, problem: Problem, method: str, *, angular: bool) -> str:
+    """Say how columns are scaled, and when they are not but should be."""
+    from linkshift.cli.reading.columns import scale_note
+
     if problem.recipe is not None:
         return f"Scale: {problem.recipe.scale}, as prepared."
-    if scale != "none":
-        unit = "; the bandwidth is in that unit" if "bandwidth" in METHODS[method].uses else ""
-        return f"Scale: {_SCALED[scale]}{unit}."
-    # Units of different views do not matter to each other.
-    views = problem.views or {"all": problem.names}
-    parts = by_view(problem.X, problem.names, views)
-    notes = (spread_note(part, views[name]) for name, part in parts.items())
-    return f"Scale: {_SCALED[scale]}.{next(filter(None, notes), '')}"
+    views = problem.views or {"": problem.names}
+    note = scale_note(scaling, problem.X, problem.names, list(views.values()))
+    if angular:
+        return f"{note[:-1]}; then each row is divided by its length."
+    if scaling.kind != "none" and "bandwidth" in METHODS[method].uses:
+        return f"{note[:-1]}; the bandwidth is in that unit."
+    return note
 
 
 def _summarise(result: Result, console: Console) -> None:

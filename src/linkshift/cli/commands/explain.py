@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError
 from linkshift.cli.writing import targets
-from linkshift.methods import METHODS
 
 if TYPE_CHECKING:
     from linkshift.cli.reading.models import SavedModel
@@ -55,7 +52,7 @@ def explain(
             index, max_counterfactuals=counterfactuals, ids=saved.about["ids"], progress=progress
         )
     if not saved.model._is_cosine():  # rows of length one have no units
-        explanation = _moved(explanation, saved.scaling.undo)
+        explanation = explanation.moved(saved.scaling.undo)
     if plot is not None:
         write_figure(plot, _draw(saved, explanation))
         console.finish(None, plot)
@@ -69,7 +66,6 @@ def explain(
 def _draw(saved: SavedModel, explanation: Any) -> Any:
     """Draw it among the rows that the model was made from, in the units of the data."""
     from linkshift import plot
-    from linkshift.cli.reading.scaling import Scaling
 
     X, labels = saved.model._fit_X, saved.model.labels_
     if saved.model._is_cosine():
@@ -77,15 +73,5 @@ def _draw(saved: SavedModel, explanation: Any) -> Any:
     X = saved.scaling.undo(X)
     if X.shape[1] > 2:
         # As the method saw them: in their own units, one column may be all there is to see.
-        by_itself = METHODS[saved.about["method"]].scales
-        scaling = Scaling.of(X, "minmax") if by_itself else saved.scaling
-        X, explanation = scaling.apply(X), _moved(explanation, scaling.apply)
+        X, explanation = saved.scaling.apply(X), explanation.moved(saved.scaling.apply)
     return plot.explanation(explanation, X, labels=labels).figure
-
-
-def _moved(explanation: Any, move: Callable[[Any], Any]) -> Any:
-    """Move what lies in the space of the columns."""
-    if explanation.space != "input" or explanation.path is None:
-        return explanation
-    mode = None if explanation.mode is None else move(explanation.mode)
-    return replace(explanation, path=move(explanation.path), mode=mode)

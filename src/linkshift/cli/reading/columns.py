@@ -15,9 +15,16 @@ from linkshift.cli.reading.frames import FrameTable
 from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, hint, shown_rows
 from linkshift.tables.ids import only_grows, says_ids
+from linkshift.tables.scaling import Scaling
 
 # Squares and sums of squares of larger numbers are infinite.
 LARGEST = {"float32": 1e18, "float64": 1e150}
+
+_SCALED = {
+    "none": "none, columns are taken as they are",
+    "standard": "standard, each column has mean 0 and spread 1",
+    "minmax": "minmax, each column goes from 0 to 1",
+}
 
 
 class Features(NamedTuple):
@@ -218,20 +225,24 @@ def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console)
             )
 
 
-def spread_note(X: NDArray[Any], names: tuple[str, ...]) -> str:
-    """Say which column drowns which, where spreads differ tenfold; else nothing."""
-    spread = X.std(axis=0, dtype=np.float64)
-    varied = np.flatnonzero(spread > 0)
-    if len(varied) < 2:
-        return ""
-    low, high = varied[np.argmin(spread[varied])], varied[np.argmax(spread[varied])]
-    ratio = spread[high] / spread[low]
-    if ratio < 10:
-        return ""
-    return (
-        f" {names[high]!r} varies {ratio:,.0f} times as much as {names[low]!r}: "
-        "--scale standard lets both count."
-    )
+def scale_note(
+    scaling: Scaling,
+    X: NDArray[Any],
+    names: tuple[str, ...],
+    parts: Sequence[tuple[str, ...]] | None = None,
+) -> str:
+    """Say how columns are scaled and why, or which would drown which where they are not."""
+    why = f": {scaling.why}" if scaling.why else ""
+    if scaling.kind != "none" or why:
+        return f"Scale: {_SCALED[scaling.kind]}{why}."
+    place = {name: column for column, name in enumerate(names)}
+    for part in parts or [names]:
+        columns = [place[name] for name in part]
+        meant = Scaling.of(X[:, columns], "auto", part, told=False)
+        if meant.kind != "none":
+            note = f" {meant.why}: --scale standard lets both count."
+            return f"Scale: {_SCALED['none']}.{note}"
+    return f"Scale: {_SCALED['none']}."
 
 
 def sample_ids(table: Table, column: str) -> list[Any]:

@@ -14,11 +14,11 @@ from linkshift._core.text import counted, listed
 from linkshift.cli.reading.columns import features
 from linkshift.cli.reading.contents import SUFFIXES, suffix_of
 from linkshift.cli.reading.preparing import repeated, source_columns
-from linkshift.cli.reading.scaling import Scaling
 from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.reading.views import by_view
 from linkshift.cli.talking import Console, InputError, hint, passed_on
 from linkshift.tables.preparing import Preparation
+from linkshift.tables.scaling import Scaling
 
 # What is read of all that `linkshift cluster --save` tells of a model.
 _WRITTEN = {

@@ -12,6 +12,7 @@ from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, passed_on
 from linkshift.tables.columns import LISTS, Column, columns_of
 from linkshift.tables.preparing import Preparation
+from linkshift.tables.scaling import Scaling
 
 
 def prepared_features(
@@ -31,6 +32,8 @@ def prepared_features(
         data = table_columns(table, names)
     else:
         X, names = features(table, console, columns=columns, reserved=reserved)
+        if recipe.scale == "auto":
+            recipe.set_params(scale=Scaling.of(X, "auto", names, told=False).kind)
         data = [Column(name, "number", X[:, j]) for j, name in enumerate(names)]
     with console.warnings(), passed_on(f"{table.path}: "):
         # What was named, or has been looked at before, is not taken for ids here.

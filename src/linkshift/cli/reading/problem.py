@@ -131,7 +131,9 @@ def _features(
     from linkshift.tables.preparing import Preparation
 
     # By itself --pca only adds components to what is done without it.
-    scale: Any = source.scale or ("standard" if source.prepare else "none")
+    scale: Any = source.scale or "auto"
+    if scale == "auto" and source.prepare:
+        scale = "standard"
     pca: Any = source.pca if source.pca is not None else "auto"
     recipe = Preparation(log=source.prepare, scale=scale, pca=pca)
     return prepared_features(

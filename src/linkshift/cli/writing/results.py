@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 import linkshift
 from linkshift.cli.reading.models import plain_ids
 from linkshift.cli.reading.problem import Problem, Source
-from linkshift.cli.reading.scaling import Scaling
 from linkshift.cli.talking import Console
 from linkshift.cli.writing.figures import write_picture
 from linkshift.cli.writing.targets import versions
-from linkshift.methods import METHODS, Clustering
+from linkshift.methods import Clustering
+from linkshift.tables.scaling import Scaling
 
 _NO_MATTER = ("progress", "n_jobs")  # to the result
 _SAID = ("method", "why", "done")
@@ -98,8 +98,6 @@ def _shown(result: Result) -> dict[str, Any]:
     else:
         modes = None if modes is None else scaling.undo(modes)
     if X.shape[1] > 2 and not result.by_cosine:
-        if METHODS[found.method].scales and scaling.kind == "none":
-            scaling = Scaling.of(X, "minmax")
         X, modes = scaling.apply(X), None if modes is None else scaling.apply(modes)
     shown = {"X": X, "labels": found.labels, "links": result.problem.links, "modes": modes}
     views = {"view_names": result.view_names, "view_importances": result.view_importances}
