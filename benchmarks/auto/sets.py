@@ -226,7 +226,7 @@ def load(name: str, seed: int = 0, most: int | None = None) -> Table:
 
 
 def as_it_comes(name: str, seed: int = 0, most: int | None = None) -> Table:
-    """The same with columns in their own units."""
+    """Load the same with columns in their own units."""
     own = MOST_OF.get(name, MOST)
     limit = own if most is None else min(own, most)
     if name in MADE:

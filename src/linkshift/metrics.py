@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linkshift.links import Links
 
 __all__ = [
+    "HeldOut",
     "LabelledScore",
     "LinkReport",
     "clustering_accuracy",
@@ -208,6 +209,35 @@ def labelled_score(y_true: ArrayLike, clusters: ArrayLike, labelled: ArrayLike) 
     )
 
 
+class HeldOut(NamedTuple):
+    """How well links hold that a clustering has not seen.
+
+    Attributes
+    ----------
+    agreement : float
+        Mean of the share of must-links and of the share of cannot-links that hold; of one kind,
+        its share.
+    error : float
+        Standard error of it, from the parts that were held out in turn; nan for one part.
+    chance : float
+        What chance would give: 0.5, where there are both kinds.
+    n_links : int
+        Links that were asked.
+    """
+
+    agreement: float
+    error: float
+    chance: float
+    n_links: int
+
+    def __str__(self) -> str:
+        error = "" if self.error != self.error else f" \u00b1 {self.error:.0%}"
+        return (
+            f"links held out are met by {self.agreement:.0%}{error} ({self.n_links:,} asked, "
+            f"{self.chance:.0%} is chance)"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class LinkReport:
     """Which links a clustering keeps.
@@ -222,6 +252,9 @@ class LinkReport:
         The pairs that are not kept, in the order of the links; read-only.
     weighted_share : float
         Kept share of the links' total confidence; 1.0 when there is nothing to keep.
+    held_out : HeldOut or None
+        How well links hold that were kept from the clustering, where that was asked for
+        (``linkshift.cluster(..., held_out=5)``): links that are enforced always hold.
     """
 
     n_must: int
@@ -231,6 +264,7 @@ class LinkReport:
     violated_must: NDArray[np.int64]
     violated_cannot: NDArray[np.int64]
     weighted_share: float
+    held_out: HeldOut | None = None
 
     @property
     def must_share(self) -> float:
@@ -251,6 +285,7 @@ class LinkReport:
         return (
             f"must-links {self.must_kept} of {self.n_must} kept, "
             f"cannot-links {self.cannot_kept} of {self.n_cannot} kept"
+            + ("" if self.held_out is None else f"; {self.held_out}")
         )
 
 

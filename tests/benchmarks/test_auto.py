@@ -354,4 +354,4 @@ def test_sets_and_methods_can_be_named(monkeypatch):
             patched.setenv(f"LINKSHIFT_AUTO_{name}", "nonsense")
             record = run.run_suite("auto", TINY)
         assert f"LINKSHIFT_AUTO_{name} names 'nonsense'" in record["error"]
-    assert [*PARTS] == ["seen", "unseen", "wrong", "pccc", "speed"]
+    assert [*PARTS] == ["seen", "unseen", "wrong", "pccc", "scale", "speed"]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -294,3 +295,24 @@ def test_auto_always_clusters(run, data, links, pairs):
     labels = answer["labels"]
     for a, b, kind in pairs:  # certain, and without contradiction
         assert (labels[a] == labels[b]) == (kind == "must")
+
+
+def test_held_out(run, data, links):
+    file = written(links, MANY_MUST + MANY_CANNOT)
+    assert "held out" not in run("cluster", data, "--links", file).stderr
+    for args in (("--held-out", 3), ("--report", "r.html")):
+        told = run("cluster", data, "--links", file, *args).stderr
+        assert "Links held out are met by 100% ± 0%" in told
+    answer = json.loads(
+        run("cluster", data, "--links", file, "--held-out", 2, "--json", "-q").stdout
+    )
+    assert answer["links"]["held_out"]["agreement"] == 1.0
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "Links held out are met by 100%" in page
+    run("cluster", data, "--links", file, "--report", "r.html", "--held-out", 0)
+    assert "held out" not in Path("r.html").read_text(encoding="utf-8")
+
+
+def test_held_out_refusals(refused, data, links):
+    assert "at least 2 parts" in refused("cluster", data, "--held-out", 1)
+    assert "give --links" in refused("cluster", data, "--held-out", 5)

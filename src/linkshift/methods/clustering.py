@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from linkshift._core.messages import Refusal
+from linkshift._core.messages import Advice, Refusal
 from linkshift._core.text import counted
 from linkshift.methods.table import (
     METHODS,
@@ -148,6 +150,7 @@ def cluster(
     method: MethodName = "auto",
     scale: ScaleName = "auto",
     conflicts: ConflictsName = "resolve",
+    held_out: int = 0,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -184,6 +187,10 @@ def cluster(
         get confidences of at most 0.9, less for those that are improbable. A warning tells of
         both. "refuse" takes links as they are: most methods raise `ConflictError` on
         contradictions.
+    held_out : int, default=0
+        How many parts links are cut into, each of which is held out once from another fit:
+        ``link_report.held_out`` says how well these links hold, which tells more than that those
+        hold that were used. 0 does without; 5 takes about six times as long.
     random_state : int, RandomState or None
         For methods that draw at random (kernel, skms, metric, groups; consensus from 2,500 rows
         on, which takes None for 0).
@@ -220,8 +227,9 @@ def cluster(
     from sklearn.utils import check_array
 
     from linkshift.estimators._base import closed_links
-    from linkshift.links import ClosedLinks
+    from linkshift.links import ClosedLinks, Links
     from linkshift.methods.answers import by_row, settled_answers
+    from linkshift.methods.held_out import held_out_agreement
     from linkshift.metrics import link_satisfaction
     from linkshift.tables.columns import index_of
     from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
@@ -244,6 +252,14 @@ def cluster(
     refuse_gaps(array)
     n_rows, n_views = len(array), 1 if tables is None else len(tables)
     links = ClosedLinks.coerce(by_row(links, reading), n_rows).links
+    if held_out and not len(links):
+        raise Refusal(
+            "held_out is for links, and there are none to hold out; known labels are not.",
+            "Leave it out, or give links.",
+            command="Leave --held-out out, or give --links.",
+            parameter="held_out",
+            value=held_out,
+        )
     answers = settled_answers(tables or [X], links, partial_labels, n_rows, conflicts)
     joined = closed_links(answers.links, partial_labels, n_rows, counted=True).links
     if method == "auto":
@@ -268,17 +284,47 @@ def cluster(
     if on_choice is not None:
         on_choice(choice)
     all_params = {**choice.params, **asked}
-    common = {"n_jobs": n_jobs, "progress": progress}
+    common = {"n_jobs": n_jobs}
     if "max_iter" in all_params:
         common["max_iter"] = all_params.pop("max_iter")
-    model = row.make(Setting(n_rows, bool(len(joined)), random_state, common), **all_params)
+    bars = _bars(progress, 1 + held_out)
+
+    def fitted(links: Links) -> Any:
+        joined = closed_links(links, partial_labels, n_rows, counted=True).links
+        setting = Setting(
+            n_rows, bool(len(joined)), random_state, {**common, "progress": next(bars)}
+        )
+        known = {"links": links, "partial_labels": partial_labels} if len(joined) else {}
+        return row.make(setting, **all_params).fit(X, **known)
+
     start = time.perf_counter()
-    model.fit(X, **({"links": links, "partial_labels": partial_labels} if len(joined) else {}))
+    model = fitted(links)
     seconds = time.perf_counter() - start
     report = link_satisfaction(model.labels_, joined)
+    if held_out:
+        known = closed_links(Links(), partial_labels, n_rows, counted=True).links
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Advice)  # the fit with all links has said it
+            agreed = held_out_agreement(
+                lambda some: fitted(some).labels_, links, known, n_rows, held_out
+            )
+        report = replace(report, held_out=agreed)
     labels = with_index(model.labels_, reading.index)
     told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
     return Clustering(labels, *told, scalings, reading.recipe)
+
+
+def _bars(progress: Progress | None, n_fits: int) -> Iterator[Progress | None]:
+    """Give each of several fits its share of one progress bar."""
+    for fit in range(n_fits):
+        if progress is None or n_fits == 1:
+            yield progress
+        else:
+            yield partial(_shared, progress, fit, n_fits)
+
+
+def _shared(progress: Progress, fit: int, n_fits: int, done: int, total: int) -> None:
+    progress(fit * total + done, n_fits * total)
 
 
 def scale_for(scale: str, asked: Mapping[str, Any], *, made: bool) -> str:

@@ -40,6 +40,9 @@ _HELP = {
     "and up to some thousand rows. Default: input.",
     "metric": "cosine goes by the directions of rows, not by their lengths, and suits embeddings "
     "and counts; not for the methods metric and groups. Default: euclidean.",
+    "held_out": "Cut links into N parts and cluster once more without each: how well these links "
+    "hold says what those that are used cannot. 0 does without. Default: 5 with --report and ten "
+    "links or more, else 0.",
     "view": "A view for --method groups; one option for each. COLUMNS are names, ranges first:last "
     "and patterns such as 'fou_*', with commas between; * alone is all that no other view has. "
     "Each column is in one view. Default: the matrices of an npz file that holds several.",
@@ -50,6 +53,7 @@ _HELP = {
     "save": "Keep the model, for linkshift predict and linkshift explain.",
 }
 _SHOWN_CLUSTERS = 12
+_PARTS, _ENOUGH_LINKS = 5, 10  # held out for a report
 _SHOWN_LINKS = 10  # set aside, of a kind
 
 
@@ -73,6 +77,7 @@ def cluster(
     clusters: Annotated[int | None, opt.value("K", _HELP["clusters"], min=1)] = None,
     max_clusters: Annotated[int | None, opt.value("K", _HELP["max_clusters"], min=1)] = None,
     conflicts: Annotated[str, opt.word(CONFLICTS, _HELP["conflicts"])] = CONFLICTS[0],
+    held_out: Annotated[int | None, opt.value("N", _HELP["held_out"], min=0)] = None,
     view: Annotated[list[str] | None, opt.value("NAME=COLUMNS", _HELP["view"])] = None,
     max_iter: Annotated[int | None, opt.value("N", _HELP["max_iter"], min=1)] = None,
     seed: Annotated[int, opt.seed] = 0,
@@ -126,6 +131,7 @@ def cluster(
         scale if problem.recipe is None else "none",  # the recipe has scaled them
         method,
         conflicts=conflicts,
+        held_out=_parts(held_out, problem, report),
         random_state=seed,
         n_jobs=threads,
         **params,
@@ -237,6 +243,16 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
     )
 
 
+def _parts(held_out: int | None, problem: Problem, report: Path | None) -> int:
+    """How many parts links are cut into to hold each out once."""
+    if held_out is None:
+        n_links = 0 if problem.file_links is None else len(problem.file_links)
+        return _PARTS if report is not None and n_links >= _ENOUGH_LINKS else 0
+    if held_out == 1:
+        raise InputError("--held-out takes 0 or at least 2 parts. Take 5.")
+    return held_out
+
+
 def _scaling(problem: Problem, scale: str, asked: dict[str, Any]) -> Scaling:
     """Find the scaling; that of each view by itself."""
     from linkshift.methods.clustering import scale_for
@@ -285,6 +301,8 @@ def _summarise(result: Result, console: Console) -> None:
             f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
             f"{links.cannot_kept:,} of {links.n_cannot:,} cannot.{advice}"
         )
+        if links.held_out is not None:
+            console.say(f"{str(links.held_out).capitalize()}.")
 
 
 def _advice(result: Result) -> str:

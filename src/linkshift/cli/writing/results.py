@@ -141,6 +141,7 @@ def page(result: Result, words: list[str], console: Console) -> str:
         versions=versions(),
         command=words,
         n_conflicts=result.n_conflicts,
+        held_out=found.link_report.held_out,
     )
     return report.render(told)
 
@@ -193,6 +194,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         told = {name: getattr(kept, name) for name in counts}
         told["violated_must"] = kept.violated_must.tolist()
         told["violated_cannot"] = kept.violated_cannot.tolist()
+        told["held_out"] = None if kept.held_out is None else kept.held_out._asdict()
         told["set_aside"] = {
             "must": found.set_aside.must.tolist(),
             "cannot": found.set_aside.cannot.tolist(),

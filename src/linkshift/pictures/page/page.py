@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkshift.links import Links
+from linkshift.metrics import HeldOut
 from linkshift.pictures.charts import HeatMap, check_count
 from linkshift.pictures.colours import CANNOT, MUST, NOISE_GREY, PALETTE, lightened
 from linkshift.pictures.page import sections
@@ -64,6 +65,8 @@ class Report:
         The command line, word by word, that makes this report again.
     n_conflicts : int
         Conflicts among the links.
+    held_out : HeldOut, default=None
+        How well links hold that were kept from the clustering.
 
     Examples
     --------
@@ -103,6 +106,7 @@ class Report:
     versions: Mapping[str, str] | None = None
     command: Sequence[str] = ()
     n_conflicts: int = 0
+    held_out: HeldOut | None = None
 
     def __post_init__(self) -> None:
         X = check_points(self.X)

@@ -122,6 +122,9 @@ def link_section(report: Report, clusters: Clusters, links: LinkTable) -> Html:
     words = [table(head("", ">given", ">kept", ">violated", ">share kept"), rows)]
     if (links.confidence < 1).any():
         words.append(tag.p(f"By confidence, {_kept_share(found.weighted_share)} is kept."))
+    if report.held_out is not None:
+        by = tag.p(f"{str(report.held_out).capitalize()}: clustered again without them. ")
+        words.append(by)
     broken = np.flatnonzero(~links.kept)
     file = shlex.quote(_word_after(report.command, "--links"))
     check = tag.code(f"linkshift links check {file}")
