@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from typer.testing import CliRunner
 
 from linkshift.cli.app import app
@@ -141,6 +142,11 @@ def test_json(tmp_path, groups, form):
 def test_json_that_is_no_table(refused, here, name, text, told):
     (here / name).write_text(text)
     assert told in refused("cluster", name)
+
+
+def test_sparse_matrices_are_for_python(refused, here):
+    sparse.save_npz("t.npz", sparse.eye_array(9, format="csr"))
+    assert "scipy.sparse.load_npz('t.npz')" in refused("cluster", "t.npz")
 
 
 def test_packed_text(run, refused, here, frame):

@@ -185,7 +185,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                 said += [f"{column.name}: {'; '.join(told)}."] if told else []
             self.n_features_in_ = len(data)
             names = [column.name for column in data]
-            X = _made(steps, data) if steps else None
+            X = _made(steps, data)[0] if steps else None
         if X is None:
             raise Refusal("Nothing is left to cluster: " + " ".join(said), "Give other columns.")
         scaled = [step for step in steps if step["kind"] in ("number", "date", LISTS)]
@@ -218,7 +218,15 @@ class Preparation(TransformerMixin, BaseEstimator):
                 f"The table lacks {counted(len(missing), 'column')}: {listed(missing)}.",
                 "Give those that the recipe was learned from.",
             )
-        return self._reduced(_made(self.steps_, [by_name[step["name"]] for step in self.steps_]))
+        rows, odd = _made(self.steps_, data)
+        if odd:
+            warn(
+                Advice(
+                    f"Cells that the recipe was not learned from: {'. '.join(odd)}.",
+                    "Correct them, or learn the recipe from a table that has them.",
+                )
+            )
+        return self._reduced(rows)
 
     def get_feature_names_out(self, input_features: object = None) -> Array:  # noqa: ARG002
         """Names of the columns that come out.
@@ -273,7 +281,8 @@ class Preparation(TransformerMixin, BaseEstimator):
             recipe = cls(**plain["parameters"])
             recipe._validate_params()
             names, n, steps = plain["columns"], plain["n_columns"], plain["steps"]
-            fine = all(type(name) is str for name in [*names, *plain["said"]])
+            fine = type(names) is list and type(plain["said"]) is list
+            fine &= all(type(name) is str for name in [*names, *plain["said"]])
             fine &= type(n) is int and all(_is_step(step) for step in steps)
             widths = sum(len(names_of(step)) for step in steps) if steps else n
             fine &= _is_reduction(plain["reduction"], widths)
@@ -376,26 +385,17 @@ def prepare(
     return Prepared(X, recipe, index_of(table))
 
 
-def _made(steps: Sequence[dict[str, Any]], columns: Sequence[Column]) -> Array:
-    """Columns that steps make, side by side; float32 where all are."""
+def _made(steps: Sequence[dict[str, Any]], columns: Sequence[Column]) -> tuple[Array, list[str]]:
+    """Columns that steps make, side by side, float32 where all are; and what is odd in cells."""
     by_name = {column.name: column for column in columns}
-    parts, unseen = [], {}
+    parts, odd = [], []
     for step in steps:
-        part, new = do_step(step, by_name[step["name"]])
+        part, told = do_step(step, by_name[step["name"]])
         parts.append(part)
-        if new:
-            unseen[step["name"]] = new
-    if unseen:
-        told = listed(f"{name!r} ({counted(new, 'row')})" for name, new in unseen.items())
-        warn(
-            Advice(
-                f"There are words that were not there when the recipe was learned, in {told}: such "
-                "cells count as none of those that were.",
-                "Learn the recipe from a table that has them.",
-            )
-        )
+        odd += [f"{step['name']}: {told}"] if told else []
     small = all(part.dtype == np.float32 for part in parts)
-    return np.hstack([part.astype(np.float32 if small else np.float64) for part in parts])
+    made = np.hstack([part.astype(np.float32 if small else np.float64) for part in parts])
+    return made, odd
 
 
 def _reduction(X: Any, pca: Any) -> tuple[dict[str, Any] | None, list[str]]:

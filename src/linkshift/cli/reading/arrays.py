@@ -157,6 +157,11 @@ def _pick(path: Path, arrays: dict[str, NDArray[Any]]) -> ArrayTable:
             f"{path} is a model and no table. New rows go with it like this: linkshift predict "
             f"{shlex.quote(str(path))} DATA"
         )
+    if arrays.keys() >= {"indices", "indptr", "format", "shape", "data"}:
+        raise InputError(
+            f"{path} holds a sparse matrix, which the command does not take. Cluster it in Python: "
+            f"linkshift.cluster(scipy.sparse.load_npz({str(path)!r}))."
+        )
     matrices = ["X"] if "X" in arrays else [name for name, a in arrays.items() if a.ndim == 2]
     checked = {name: _checked(arrays[name], f"{path}, array {name}") for name in matrices}
     if len({len(matrix) for matrix in checked.values()}) != 1:

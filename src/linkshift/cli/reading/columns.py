@@ -14,7 +14,7 @@ from linkshift.cli.reading.arrays import ArrayTable
 from linkshift.cli.reading.frames import FrameTable
 from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, hint, shown_rows
-from linkshift.tables.ids import only_grows, says_ids
+from linkshift.tables.ids import says_ids, seems_ids
 
 # Squares and sums of squares of larger numbers are infinite.
 LARGEST = {"float32": 1e18, "float64": 1e150}
@@ -211,9 +211,9 @@ def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console)
     if X.shape[1] < 2:
         return
     for j, name in enumerate(names):
-        if grows := only_grows(X[:, j]):
+        if how := seems_ids(X[:, j]):
             console.warn(
-                f"column {name!r} only {grows}, yet it is used as a feature. "
+                f"column {name!r} only {how}, yet it is used as a feature. "
                 f"If it names them, say --id-column {shlex.quote(name)}."
             )
 
