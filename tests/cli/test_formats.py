@@ -72,6 +72,15 @@ def test_the_stream_format_of_arrow(tmp_path, vectors):
     np.testing.assert_array_equal(read(path).X, vectors)
 
 
+def test_damaged_text_in_arrow(refused, here):
+    table = pa.table({"x": [1.0, 2.0], "w": ["aaaa", "bbbb"]})
+    with pa.OSFile("t.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    damaged = (here / "t.arrow").read_bytes().replace(b"aaaabbbb", b"a\xffaabbbb")
+    (here / "t.arrow").write_bytes(damaged)
+    assert "cannot be read as Arrow" in refused("cluster", "t.arrow")
+
+
 def test_lists_from_model_to_prediction(run, here, vectors):
     frame = pd.DataFrame({"id": np.arange(60) * 3, "year": 2000, "embedding": list(vectors)})
     frame.loc[5, "year"] = 1990
