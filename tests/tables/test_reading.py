@@ -83,6 +83,10 @@ def test_ids_in_a_column(frame, X):
         found = linkshift.cluster(table, links)
     assert found.labels[20] == found.labels[40]
     assert read_given(table["x"]).recipe is None
+    with pytest.warns(Advice, match="names rows"), pytest.raises(Refusal, match="column of ids"):
+        linkshift.cluster(table, Links(must=[(0, 8999)]))
+    with pytest.raises(Refusal, match=r"ids=...\) with table.index"):
+        linkshift.cluster(table.set_index("customer_id"), Links(must=[(0, 8999)]))
 
 
 def test_lists(X):

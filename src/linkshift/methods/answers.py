@@ -91,6 +91,15 @@ def by_row(links: Any, reading: Reading) -> Any:
     found, index = Links.coerce(links), reading.index
     named = index is not None and not counts_rows(index)
     if not found.keyed_by_id:
+        names = index if named else reading.ids
+        if names is not None and found._rows_needed() > len(names):
+            ids = "table.index" if named else "the column of ids"
+            raise Refusal(
+                f"The links name row {found._rows_needed() - 1:,}, and the table has "
+                f"{counted(len(names), 'row')}, counted from 0.",
+                f"If the numbers are ids: Links(..., ids=...) with {ids}.",
+                parameter="links",
+            )
         # Links that know the number of rows were made for them.
         if named and len(found) and found.n_samples is None:
             warn(
