@@ -69,6 +69,8 @@ def test_links_by_row_of_a_table_with_another_index(frame):
         linkshift.cluster(frame, Links(must=[(0, 1)], n_samples=N))
         linkshift.cluster(frame, Links(must=[("s0", "s1")], ids=frame.index))
         linkshift.cluster(frame, Links())
+        nothing = Links(must=[("s0", "s1")]).remove(must=[("s0", "s1")])
+        linkshift.cluster(frame, nothing)
 
 
 def test_ids_in_a_column(frame, X):
