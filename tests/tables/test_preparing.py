@@ -77,6 +77,18 @@ def test_clustered_and_predicted(table):
     np.testing.assert_array_equal(np.asarray(prepared), prepared.X)
 
 
+def test_ids_of_a_table_that_was_prepared(table):
+    plain = table.reset_index(drop=True)
+    ids = plain["customer_id"].tolist()
+    rows = json.loads(linkshift.Links(must=[(0, 1)]).to_json())
+    text = json.dumps(rows | {"keyed_by": "id", "must": [[ids[0], ids[1]]]})
+    found = linkshift.cluster(prepare(plain), linkshift.Links.read_json(text))
+    assert found.links.must.tolist() == [[0, 1]]
+    assert prepare(plain).ids == ids
+    by_name = linkshift.Links(must=[("r0", "r1")])
+    assert linkshift.cluster(prepare(table), by_name).links.must.tolist() == [[0, 1]]
+
+
 def test_the_recipe_as_plain_data(table):
     recipe = prepare(table, pca=4).recipe
     again = Preparation.from_plain(json.loads(json.dumps(recipe.to_plain(), allow_nan=False)))

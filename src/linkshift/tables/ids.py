@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from linkshift._core.arrays import Array
 
-__all__ = ["says_ids", "seems_ids"]
+__all__ = ["ids_of", "says_ids", "seems_ids"]
 
 _NAME = re.compile(
     r"(^|[\s_.:-])(id|ids|uid|uuid|guid|pk|key|rowid|row_?id)$|[a-z]I[dD]$", re.ASCII
@@ -31,6 +33,15 @@ def says_ids(name: str, values: Array) -> bool:
     """
     named = _NAME.search(name) or _NAME.search(name.lower())
     return bool(named) and _are_whole(values) and len(np.unique(values)) == len(values)
+
+
+def ids_of(columns: Iterable[Any]) -> dict[str, list[int]]:
+    """Columns of a table that are ids by name and values, and the ids that they hold."""
+    return {
+        column.name: column.values.astype(np.int64).tolist()
+        for column in columns
+        if column.kind == "number" and says_ids(column.name, column.values)
+    }
 
 
 def seems_ids(values: Array) -> str:

@@ -20,6 +20,7 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
 from linkshift._core.threads import one_blas_thread
 from linkshift.tables.columns import LISTS, Column, columns_of, index_of
+from linkshift.tables.ids import ids_of
 from linkshift.tables.steps import FIELDS, do_step, learn_step, names_of
 
 __all__ = ["Preparation", "Prepared", "prepare"]
@@ -313,11 +314,14 @@ class Prepared:
         How they were made; ``recipe.transform`` does the same to new rows.
     index : pandas.Index or None
         Index of the table, if it has one.
+    ids : list of int or None
+        What its column of ids holds, if there is one such column.
     """
 
     X: Array
     recipe: Preparation
     index: Any = None
+    ids: list[int] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -381,8 +385,13 @@ def prepare(
     ['size', 'size is missing', 'kind=a', 'kind=b']
     """
     recipe = Preparation(max_levels=max_levels, log=log, scale=scale, pca=pca)
-    X = recipe.fit_transform(table)
-    return Prepared(X, recipe, index_of(table))
+    recipe._validate_params()
+    if sparse.issparse(table):
+        return Prepared(recipe.learn(table), recipe)
+    columns = columns_of(table)
+    X, names = recipe.learn(columns), ids_of(columns)
+    ids = next(iter(names.values())) if len(names) == 1 else None
+    return Prepared(X, recipe, index_of(table), ids)
 
 
 def _made(steps: Sequence[dict[str, Any]], columns: Sequence[Column]) -> tuple[Array, list[str]]:
