@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linkshift._core.text import listed, short
 from linkshift.cli.reading.contents import Content
+from linkshift.cli.reading.sparse import SparseTable, is_sparse, sparse_table
 from linkshift.cli.talking import InputError
 
 _MOST_INFLATED = 1032  # times: what deflate can make of a byte at most
@@ -83,13 +84,15 @@ class ArrayTable:
         return str(self.path)
 
 
-def read_array(content: Content) -> ArrayTable:
+def read_array(content: Content) -> ArrayTable | SparseTable:
     """Read an npy file, or the matrix or the views of an npz file."""
     path = content.path
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of headers that older versions wrote
             loaded = _load(content)
+            if isinstance(loaded, dict) and is_sparse(loaded):
+                return sparse_table(path, loaded)
     except InputError:
         raise
     except Exception as error:  # damaged bytes break the readers in any place
@@ -156,11 +159,6 @@ def _pick(path: Path, arrays: dict[str, NDArray[Any]]) -> ArrayTable:
         raise InputError(
             f"{path} is a model and no table. New rows go with it like this: linkshift predict "
             f"{shlex.quote(str(path))} DATA"
-        )
-    if arrays.keys() >= {"indices", "indptr", "format", "shape", "data"}:
-        raise InputError(
-            f"{path} holds a sparse matrix, which the command does not take. Cluster it in Python: "
-            f"linkshift.cluster(scipy.sparse.load_npz({str(path)!r}))."
         )
     matrices = ["X"] if "X" in arrays else [name for name, a in arrays.items() if a.ndim == 2]
     checked = {name: _checked(arrays[name], f"{path}, array {name}") for name in matrices}

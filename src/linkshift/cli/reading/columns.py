@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.text import counted, listed, short
-from linkshift.cli.reading.arrays import ArrayTable
 from linkshift.cli.reading.frames import FrameTable
 from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, hint, shown_rows
@@ -151,7 +150,7 @@ def listed_columns(text: str) -> tuple[str, ...]:
 def _not_numeric(table: Table, name: str, *, choose: bool) -> str:
     leave = ", leave it out of --columns, or let linkshift cluster --prepare make numbers of it"
     leave = leave if choose else ""
-    if isinstance(table, ArrayTable):
+    if not isinstance(table, FrameTable):
         return f"--columns takes columns of the matrix, by number; {name!r} is another array."
     kind = table.kind(name)
     if kind == "empty":
