@@ -60,7 +60,8 @@ def test_what_a_person_would_do(table):
         assert abs(X[name].mean()) < 1e-12
         assert abs(X[name].std() - 1) < 1e-12
     assert set(X["member"]) == {0.0, 1.0}
-    assert np.flatnonzero(X["age is missing"]).tolist() == [3, 8]
+    assert np.flatnonzero(X["age is missing"] == 0.5).tolist() == [3, 8]
+    assert set(X["age is missing"]) == set(X["city is missing"]) == {0.0, 0.5}
     assert X["city=Rome"].sum() + X["city=Oslo"].sum() + X["city=Bonn"].sum() == N
     assert repr(prepared).startswith("<prepared: 90 rows, 9 columns>\n")
 

@@ -38,9 +38,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     """What a person would do to a table before clustering it, learned once.
 
     Numbers that are missing are filled with the median, text with the most frequent word, and a
-    column says where; heavy-tailed numbers are taken by their logarithm, and numbers are scaled.
-    Text becomes a column of zeros and ones for each word. Constant columns, names of rows and text
-    that is different in most rows are left out. Lists of numbers (embeddings) become a column for
+    column says where (by 0.5, half of what words count); heavy-tailed numbers are taken by their
+    logarithm, and numbers are scaled. Text becomes a column of zeros and ones for each word.
+    Constant columns, names of rows and text that is different in most rows are left out. Lists of numbers (embeddings) become a column for
     each place, scaled by one number. Many columns become principal components; sparse matrices
     always do, by a truncated singular value decomposition.
 

@@ -26,6 +26,8 @@ _SKEWED, _TAILED = 2.0, 10.0  # skewness of an exponential; excess kurtosis
 _DISTINCT = 10  # values that a tail takes
 _ENOUGH = 20  # rows to doubt a column by
 _OTHER = "(other)"
+# What a gap counts: at one, as words do, rows with the same gap become a cluster of their own.
+_MARK = 0.5
 # Fields of steps by their kinds, for those that come from a file.
 _NUMBER: dict[str, type] = {
     "fill": float,
@@ -117,7 +119,7 @@ def do_step(step: Step, column: Column) -> tuple[Array, str]:
         full = _logged(np.where(there, values, step["fill"]), step["log"])
         parts.append((full - step["shift"])[:, None] / step["spread"])
     if step["missing"]:
-        parts.append(~there[:, None])
+        parts.append(_MARK * ~there[:, None])
     dtype = parts[0].dtype
     made = np.hstack([part.astype(dtype, copy=False) for part in parts])
     return made, "; ".join(told + more)
@@ -254,7 +256,7 @@ def _do_text(step: Step, column: Column) -> tuple[Array, str]:
         if column_ < width:
             out[row, column_] = 1.0
     if step["missing"]:
-        out[:, -1] = ~there
+        out[:, -1] = _MARK * ~there
     unseen = [cell for cell, where in zip(cells, at, strict=True) if where == width]
     if not unseen:
         return out, ""
