@@ -254,7 +254,7 @@ def test_the_reference_names_everything_that_is_public():
     text = (ROOT / "docs" / "api.md").read_text()
     sections = re.split(r"^## ", text, flags=re.MULTILINE)
     modules = ("links", "metrics", "plot", "image", "model_files", "bandwidth", "profiles")
-    modules += ("datasets", "baselines", "methods", "explain.explanation", "report")
+    modules += ("datasets", "baselines", "methods", "explain.explanation", "report", "anndata")
     for name in modules:
         public = name in linkshift.__all__
         module = (

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from typer.testing import CliRunner
 
 from linkshift.cli.app import app
@@ -69,6 +70,15 @@ def test_the_stream_format_of_arrow(tmp_path, vectors):
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
         writer.write_table(table)
     np.testing.assert_array_equal(read(path).X, vectors)
+
+
+def test_damaged_text_in_arrow(refused, here):
+    table = pa.table({"x": [1.0, 2.0], "w": ["aaaa", "bbbb"]})
+    with pa.OSFile("t.arrow", "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    damaged = (here / "t.arrow").read_bytes().replace(b"aaaabbbb", b"a\xffaabbbb")
+    (here / "t.arrow").write_bytes(damaged)
+    assert "cannot be read as Arrow" in refused("cluster", "t.arrow")
 
 
 def test_lists_from_model_to_prediction(run, here, vectors):
@@ -141,6 +151,48 @@ def test_json(tmp_path, groups, form):
 def test_json_that_is_no_table(refused, here, name, text, told):
     (here / name).write_text(text)
     assert told in refused("cluster", name)
+
+
+@pytest.fixture
+def counts():
+    dense = np.random.default_rng(0).poisson(0.2, size=(60, 200)).astype(float)
+    for i in range(3):
+        dense[20 * i : 20 * i + 20, 20 * i : 20 * i + 20] += 3
+    return dense
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_sparse_matrices(run, refused, here, counts, form):
+    sparse.save_npz("t.npz", sparse.csr_array(counts).asformat(form))
+    result = run("cluster", "t.npz", "--pca", 5, "--save", "m.npz", "--clusters", 3)
+    assert "became 5 columns by a truncated singular value decomposition" in result.stderr
+    labels = pd.read_csv(io.StringIO(result.stdout))["label"]
+    assert labels.groupby(np.arange(60) // 20).nunique().tolist() == [1, 1, 1]
+    assert run("predict", "m.npz", "t.npz").stdout == result.stdout
+    assert "became 60 columns" in run("cluster", "t.npz").stderr
+    np.save("dense.npy", counts)
+    assert "m.npz was made from a sparse matrix" in refused("predict", "m.npz", "dense.npy")
+    run("cluster", "dense.npy", "--save", "d.npz")
+    assert "--scale would fill" in refused("cluster", "t.npz", "--scale", "standard")
+    assert "used as a whole" in refused("cluster", "t.npz", "--columns", "0,1")
+    assert "has no views" in refused("cluster", "t.npz", "--method", "groups", "--clusters", 3)
+
+
+def test_sparse_matrices_that_are_none(refused, here):
+    eye = sparse.eye_array(9, format="csr")
+    sparse.save_npz("t.npz", eye.tocoo())
+    sparse.save_npz("good.npz", eye)
+    parts = dict(np.load("good.npz"))
+    np.savez("dia.npz", **parts | {"format": b"dia"})
+    assert "tocsr()" in refused("cluster", "dia.npz")
+    np.savez("far.npz", **parts | {"indices": parts["indices"] + 5})
+    assert "far.npz cannot be read" in refused("cluster", "far.npz")
+    np.savez("text.npz", **parts | {"data": np.array(["a"] * 9)})
+    assert "not numbers" in refused("cluster", "text.npz")
+    np.savez("shape.npz", **parts | {"shape": np.array([9])})
+    assert "shape.npz cannot be read" in refused("cluster", "shape.npz")
+    np.savez("nan.npz", **parts | {"data": np.full(9, np.nan)})
+    assert "not finite" in refused("cluster", "nan.npz")
 
 
 def test_packed_text(run, refused, here, frame):

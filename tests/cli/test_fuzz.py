@@ -209,7 +209,7 @@ def test_ids_where_rows_were_expected(refused, here):
     for command in (("links", "check", "l.csv", "--data"), ("cluster", "--links", "l.csv")):
         message = refused(*command, "t.csv")
         assert "l.csv, line 4: the file links samples by id, such as 's3'" in message
-        assert "--id-column NAME" in message
+        assert "--id-column name" in message
 
 
 # --- odd, and right -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from linkshift._core.messages import Refusal
 from linkshift.tables.columns import columns_of, index_of, is_table
-from linkshift.tables.ids import only_grows, says_ids
+from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.lists import list_matrix
 
 ROWS = {
@@ -150,7 +150,12 @@ def test_names_that_are_none(name):
 
 def test_numbers_that_grow():
     numbers = np.cumsum(np.arange(1.0, 31.0))
-    assert only_grows(numbers).startswith("grows")
-    assert only_grows(numbers[:10]) == ""
-    assert only_grows(numbers[::-1]) == ""
-    assert only_grows(np.arange(9.0)) == "counts the rows"
+    assert seems_ids(numbers).startswith("grows")
+    assert seems_ids(numbers[:10]) == ""
+    assert seems_ids(numbers[::-1]) == ""
+    assert seems_ids(np.arange(9.0)) == "counts the rows"
+    mixed = np.random.default_rng(0).permutation(2000)[:200].astype(float)
+    assert "all differ" in seems_ids(mixed)
+    assert seems_ids(mixed[:30]) == ""  # so few of so many differ by chance
+    assert seems_ids(np.append(mixed, mixed[:1])) == ""
+    assert seems_ids(mixed + 0.5) == ""

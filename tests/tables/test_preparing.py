@@ -1,6 +1,7 @@
 """Preparation: what is done to a table, that it is said, and that it is done again."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -59,7 +60,8 @@ def test_what_a_person_would_do(table):
         assert abs(X[name].mean()) < 1e-12
         assert abs(X[name].std() - 1) < 1e-12
     assert set(X["member"]) == {0.0, 1.0}
-    assert np.flatnonzero(X["age is missing"]).tolist() == [3, 8]
+    assert np.flatnonzero(X["age is missing"] == 0.5).tolist() == [3, 8]
+    assert set(X["age is missing"]) == set(X["city is missing"]) == {0.0, 0.5}
     assert X["city=Rome"].sum() + X["city=Oslo"].sum() + X["city=Bonn"].sum() == N
     assert repr(prepared).startswith("<prepared: 90 rows, 9 columns>\n")
 
@@ -74,6 +76,18 @@ def test_clustered_and_predicted(table):
     with pytest.raises(Refusal, match="the table itself"):
         found.predict(prepared)
     np.testing.assert_array_equal(np.asarray(prepared), prepared.X)
+
+
+def test_ids_of_a_table_that_was_prepared(table):
+    plain = table.reset_index(drop=True)
+    ids = plain["customer_id"].tolist()
+    rows = json.loads(linkshift.Links(must=[(0, 1)]).to_json())
+    text = json.dumps(rows | {"keyed_by": "id", "must": [[ids[0], ids[1]]]})
+    found = linkshift.cluster(prepare(plain), linkshift.Links.read_json(text))
+    assert found.links.must.tolist() == [[0, 1]]
+    assert prepare(plain).ids == ids
+    by_name = linkshift.Links(must=[("r0", "r1")])
+    assert linkshift.cluster(prepare(table), by_name).links.must.tolist() == [[0, 1]]
 
 
 def test_the_recipe_as_plain_data(table):
@@ -157,10 +171,12 @@ def test_rows_do_not_depend_on_each_other(data, n):
     assert np.isfinite(X).all()
     assert X.shape == (n, len(recipe.get_feature_names_out()))
     again = Preparation.from_plain(json.loads(json.dumps(recipe.to_plain(), allow_nan=False)))
-    for row in (0, n - 1):
-        alone = again.transform(table.iloc[[row]])
-        np.testing.assert_array_equal(alone[0], X[row])
-    np.testing.assert_array_equal(recipe.transform(table), X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Advice)  # of cells that were taken as missing
+        for row in (0, n - 1):
+            alone = again.transform(table.iloc[[row]])
+            np.testing.assert_array_equal(alone[0], X[row])
+        np.testing.assert_array_equal(recipe.transform(table), X)
 
 
 @settings(max_examples=60, deadline=None)
@@ -226,7 +242,7 @@ def test_levels_beyond_the_cap():
 
 def test_new_words_are_told():
     recipe = prepare(pd.DataFrame({"w": ["a", "b", "a"], "n": [1, 2, 4]})).recipe
-    with pytest.warns(Advice, match=r"'w' \(1 row\)"):
+    with pytest.warns(Advice, match=r"w: 1 cell new \('z'\), and none of its words"):
         X = recipe.transform(pd.DataFrame({"w": ["z", "a"], "n": ["4", None]}))
     assert X[0, :2].tolist() == [0, 0]
     assert X[1, 2] == recipe.transform(pd.DataFrame({"w": ["a"], "n": [2]}))[0, 2]  # the median
@@ -282,11 +298,19 @@ def test_columns_that_are_others_now():
     recipe = prepare(pd.DataFrame({"x": [1.0, 2.0, 4.0], "f": [True, False, True]})).recipe
     with pytest.raises(Refusal, match="lacks 1 column: f"):
         recipe.transform(pd.DataFrame({"x": [1.0]}))
-    with pytest.raises(Refusal, match="'x' held numbers, and now holds 'a'"):
+    with pytest.warns(Advice, match=r"x: 1 cell no number \('a'\), taken as missing"):
         recipe.transform(pd.DataFrame({"x": ["a"], "f": [True]}))
+    with pytest.warns(Advice, match="1 value infinite"):
+        recipe.transform(pd.DataFrame({"x": [np.inf], "f": [True]}))
     with pytest.raises(Refusal, match="'x' held numbers, and now holds numbers in lists"):
         recipe.transform(pd.DataFrame({"x": [[1.0]], "f": [True]}))
     assert recipe.transform(pd.DataFrame({"x": [1.0], "f": ["True"]}))[0, 1] == 1
+
+
+def test_numbers_that_seem_ids_are_told():
+    numbers = np.random.default_rng(0).permutation(900)[:90]
+    said = prepare(pd.DataFrame({"customer": numbers, "x": np.arange(90) % 7})).said
+    assert said[0].startswith("customer: it only holds whole numbers that all differ, as ids do")
 
 
 def test_nothing_is_left():

@@ -69,6 +69,8 @@ def test_links_by_row_of_a_table_with_another_index(frame):
         linkshift.cluster(frame, Links(must=[(0, 1)], n_samples=N))
         linkshift.cluster(frame, Links(must=[("s0", "s1")], ids=frame.index))
         linkshift.cluster(frame, Links())
+        nothing = Links(must=[("s0", "s1")]).remove(must=[("s0", "s1")])
+        linkshift.cluster(frame, nothing)
 
 
 def test_ids_in_a_column(frame, X):
@@ -83,6 +85,10 @@ def test_ids_in_a_column(frame, X):
         found = linkshift.cluster(table, links)
     assert found.labels[20] == found.labels[40]
     assert read_given(table["x"]).recipe is None
+    with pytest.warns(Advice, match="names rows"), pytest.raises(Refusal, match="column of ids"):
+        linkshift.cluster(table, Links(must=[(0, 8999)]))
+    with pytest.raises(Refusal, match=r"ids=...\) with table.index"):
+        linkshift.cluster(table.set_index("customer_id"), Links(must=[(0, 8999)]))
 
 
 def test_lists(X):

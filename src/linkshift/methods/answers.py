@@ -113,10 +113,21 @@ def by_row(links: Any, reading: Reading) -> Any:
     if isinstance(links, ClosedLinks):
         return links
     found, index = Links.coerce(links), reading.index
+    if not len(found):
+        return None if found.keyed_by_id else found
     named = index is not None and not counts_rows(index)
+    ids = index if named else reading.ids
     if not found.keyed_by_id:
+        if ids is not None and found._rows_needed() > len(ids):
+            which = "table.index" if named else "the column of ids"
+            raise Refusal(
+                f"The links name row {found._rows_needed() - 1:,}, and the table has "
+                f"{counted(len(ids), 'row')}, counted from 0.",
+                f"If the numbers are ids: Links(..., ids=...) with {which}.",
+                parameter="links",
+            )
         # Links that know the number of rows were made for them.
-        if named and len(found) and found.n_samples is None:
+        if named and found.n_samples is None:
             warn(
                 Advice(
                     "Links count rows from 0, and the index of the table says otherwise; is it "
@@ -127,7 +138,6 @@ def by_row(links: Any, reading: Reading) -> Any:
                 )
             )
         return found
-    ids = index if named else reading.ids
     if ids is None:
         first = (*found.must_ids, *found.cannot_ids)[0][0]
         raise Refusal(

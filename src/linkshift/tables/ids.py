@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from linkshift._core.arrays import Array
 
-__all__ = ["only_grows", "says_ids"]
+__all__ = ["ids_of", "says_ids", "seems_ids"]
 
 _NAME = re.compile(
     r"(^|[\s_.:-])(id|ids|uid|uuid|guid|pk|key|rowid|row_?id)$|[a-z]I[dD]$", re.ASCII
 )
 _ENOUGH = 20  # rows from which growing numbers are no chance
+_NO_CHANCE = 3.0  # equal pairs that were to be expected
 
 
 def says_ids(name: str, values: Array) -> bool:
@@ -32,24 +35,42 @@ def says_ids(name: str, values: Array) -> bool:
     return bool(named) and _are_whole(values) and len(np.unique(values)) == len(values)
 
 
-def only_grows(values: Array) -> str:
-    """Say of whole numbers in what way they go up from row to row; nothing where they do not.
+def ids_of(columns: Iterable[Any]) -> dict[str, list[int]]:
+    """Columns of a table that are ids by name and values, and the ids that they hold."""
+    return {
+        column.name: column.values.astype(np.int64).tolist()
+        for column in columns
+        if column.kind == "number" and says_ids(column.name, column.values)
+    }
+
+
+def seems_ids(values: Array) -> str:
+    """Say in what way whole numbers look like ids, whatever they are called; else nothing.
+
+    Numbers that count or grow from row to row do, and those that all differ although of numbers
+    drawn at random from their range several pairs would be equal.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from linkshift.tables.ids import only_grows
-    >>> only_grows(np.array([5.0, 6.0, 7.0])), only_grows(np.array([5.0, 7.0, 6.0]))
+    >>> from linkshift.tables.ids import seems_ids
+    >>> seems_ids(np.array([5.0, 6.0, 7.0])), seems_ids(np.array([5.0, 7.0, 6.0]))
     ('counts the rows', '')
     """
-    if len(values) < 3 or not _are_whole(values):
+    n = len(values)
+    if n < 3 or not _are_whole(values):
         return ""
     steps = np.diff(values)
     if (steps == 1).all():
         return "counts the rows"
-    return (
-        "grows from row to row, as ids do" if len(values) >= _ENOUGH and (steps > 0).all() else ""
-    )
+    if n < _ENOUGH:
+        return ""
+    if (steps > 0).all():
+        return "grows from row to row, as ids do"
+    equal = n * (n - 1) / 2 / (float(np.ptp(values)) + 1)  # pairs, if they were drawn at random
+    if equal >= _NO_CHANCE and len(np.unique(values)) == n:
+        return "holds whole numbers that all differ, as ids do"
+    return ""
 
 
 def _are_whole(values: Array) -> bool:

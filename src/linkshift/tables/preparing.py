@@ -20,6 +20,7 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
 from linkshift._core.threads import one_blas_thread
 from linkshift.tables.columns import LISTS, Column, columns_of, index_of
+from linkshift.tables.ids import ids_of
 from linkshift.tables.steps import FIELDS, do_step, learn_step, names_of
 
 __all__ = ["Preparation", "Prepared", "prepare"]
@@ -37,9 +38,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     """What a person would do to a table before clustering it, learned once.
 
     Numbers that are missing are filled with the median, text with the most frequent word, and a
-    column says where; heavy-tailed numbers are taken by their logarithm, and numbers are scaled.
-    Text becomes a column of zeros and ones for each word. Constant columns, names of rows and text
-    that is different in most rows are left out. Lists of numbers (embeddings) become a column for
+    column says where (by 0.5, half of what words count); heavy-tailed numbers are taken by their
+    logarithm, and numbers are scaled. Text becomes a column of zeros and ones for each word.
+    Constant columns, names of rows and text that is different in most rows are left out. Lists of numbers (embeddings) become a column for
     each place, scaled by one number. Many columns become principal components; sparse matrices
     always do, by a truncated singular value decomposition.
 
@@ -185,7 +186,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                 said += [f"{column.name}: {'; '.join(told)}."] if told else []
             self.n_features_in_ = len(data)
             names = [column.name for column in data]
-            X = _made(steps, data) if steps else None
+            X = _made(steps, data)[0] if steps else None
         if X is None:
             raise Refusal("Nothing is left to cluster: " + " ".join(said), "Give other columns.")
         scaled = [step for step in steps if step["kind"] in ("number", "date", LISTS)]
@@ -218,7 +219,15 @@ class Preparation(TransformerMixin, BaseEstimator):
                 f"The table lacks {counted(len(missing), 'column')}: {listed(missing)}.",
                 "Give those that the recipe was learned from.",
             )
-        return self._reduced(_made(self.steps_, [by_name[step["name"]] for step in self.steps_]))
+        rows, odd = _made(self.steps_, data)
+        if odd:
+            warn(
+                Advice(
+                    f"Cells that the recipe was not learned from: {'. '.join(odd)}.",
+                    "Correct them, or learn the recipe from a table that has them.",
+                )
+            )
+        return self._reduced(rows)
 
     def get_feature_names_out(self, input_features: object = None) -> Array:  # noqa: ARG002
         """Names of the columns that come out.
@@ -273,7 +282,8 @@ class Preparation(TransformerMixin, BaseEstimator):
             recipe = cls(**plain["parameters"])
             recipe._validate_params()
             names, n, steps = plain["columns"], plain["n_columns"], plain["steps"]
-            fine = all(type(name) is str for name in [*names, *plain["said"]])
+            fine = type(names) is list and type(plain["said"]) is list
+            fine &= all(type(name) is str for name in [*names, *plain["said"]])
             fine &= type(n) is int and all(_is_step(step) for step in steps)
             widths = sum(len(names_of(step)) for step in steps) if steps else n
             fine &= _is_reduction(plain["reduction"], widths)
@@ -304,11 +314,14 @@ class Prepared:
         How they were made; ``recipe.transform`` does the same to new rows.
     index : pandas.Index or None
         Index of the table, if it has one.
+    ids : list of int or None
+        What its column of ids holds, if there is one such column.
     """
 
     X: Array
     recipe: Preparation
     index: Any = None
+    ids: list[int] | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -372,30 +385,26 @@ def prepare(
     ['size', 'size is missing', 'kind=a', 'kind=b']
     """
     recipe = Preparation(max_levels=max_levels, log=log, scale=scale, pca=pca)
-    X = recipe.fit_transform(table)
-    return Prepared(X, recipe, index_of(table))
+    recipe._validate_params()
+    if sparse.issparse(table):
+        return Prepared(recipe.learn(table), recipe)
+    columns = columns_of(table)
+    X, names = recipe.learn(columns), ids_of(columns)
+    ids = next(iter(names.values())) if len(names) == 1 else None
+    return Prepared(X, recipe, index_of(table), ids)
 
 
-def _made(steps: Sequence[dict[str, Any]], columns: Sequence[Column]) -> Array:
-    """Columns that steps make, side by side; float32 where all are."""
+def _made(steps: Sequence[dict[str, Any]], columns: Sequence[Column]) -> tuple[Array, list[str]]:
+    """Columns that steps make, side by side, float32 where all are; and what is odd in cells."""
     by_name = {column.name: column for column in columns}
-    parts, unseen = [], {}
+    parts, odd = [], []
     for step in steps:
-        part, new = do_step(step, by_name[step["name"]])
+        part, told = do_step(step, by_name[step["name"]])
         parts.append(part)
-        if new:
-            unseen[step["name"]] = new
-    if unseen:
-        told = listed(f"{name!r} ({counted(new, 'row')})" for name, new in unseen.items())
-        warn(
-            Advice(
-                f"There are words that were not there when the recipe was learned, in {told}: such "
-                "cells count as none of those that were.",
-                "Learn the recipe from a table that has them.",
-            )
-        )
+        odd += [f"{step['name']}: {told}"] if told else []
     small = all(part.dtype == np.float32 for part in parts)
-    return np.hstack([part.astype(np.float32 if small else np.float64) for part in parts])
+    made = np.hstack([part.astype(np.float32 if small else np.float64) for part in parts])
+    return made, odd
 
 
 def _reduction(X: Any, pca: Any) -> tuple[dict[str, Any] | None, list[str]]:

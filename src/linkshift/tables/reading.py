@@ -12,7 +12,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
 from linkshift.tables.columns import LISTS, Column, columns_of, index_of, is_table
-from linkshift.tables.ids import says_ids
+from linkshift.tables.ids import ids_of
 from linkshift.tables.preparing import Preparation, Prepared
 
 __all__ = ["Reading", "counts_rows", "is_made", "read_given", "refuse_gaps", "with_index"]
@@ -42,7 +42,7 @@ def is_made(X: Any) -> bool:
 def read_given(X: Any) -> Reading:
     """Read a table in any of the forms that `linkshift.cluster` takes."""
     if isinstance(X, Prepared):
-        return Reading(X.X, X.index, None, X.recipe)
+        return Reading(X.X, X.index, X.ids, X.recipe)
     index = index_of(X)
     if sparse.issparse(X):
         recipe = Preparation()
@@ -54,8 +54,8 @@ def read_given(X: Any) -> Reading:
     if not is_series and not is_table(X):
         return Reading(X)
     columns = columns_of(X)
-    names = {column.name: column.values for column in columns if _is_id(column)}
-    ids = next(iter(names.values())).astype(np.int64).tolist() if len(names) == 1 else None
+    names = ids_of(columns)
+    ids = next(iter(names.values())) if len(names) == 1 else None
     lists = [column for column in columns if column.kind == LISTS]
     if len(lists) > 1:
         raise Refusal(
@@ -95,10 +95,6 @@ def _as_it_is(columns: list[Column], index: Any, ids: Any) -> Reading:
     refuse_gaps(rows)
     recipe = Preparation(log=False, scale="none", pca=None)
     return Reading(recipe.learn(columns), index, ids, recipe)
-
-
-def _is_id(column: Column) -> bool:
-    return column.kind == "number" and says_ids(column.name, column.values)
 
 
 def _refuse_others(columns: list[Column]) -> None:

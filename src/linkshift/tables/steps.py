@@ -14,7 +14,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted, is_number, short
 from linkshift.tables.columns import LISTS, Column, word
-from linkshift.tables.ids import says_ids
+from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.lists import part_names
 
 __all__ = ["FIELDS", "do_step", "learn_step", "names_of"]
@@ -24,7 +24,10 @@ Step = dict[str, Any]
 _LARGEST = 1e150  # beyond, squares are infinite
 _SKEWED, _TAILED = 2.0, 10.0  # skewness of an exponential; excess kurtosis
 _DISTINCT = 10  # values that a tail takes
+_ENOUGH = 20  # rows to doubt a column by
 _OTHER = "(other)"
+# What a gap counts: at one, as words do, rows with the same gap become a cluster of their own.
+_MARK = 0.5
 # Fields of steps by their kinds, for those that come from a file.
 _NUMBER: dict[str, type] = {
     "fill": float,
@@ -67,6 +70,9 @@ def learn_step(
     is_id = column.kind == "number" and there.all() and says_ids(column.name, known)
     if is_id and not takes_ids:
         return None, [*told, "left out, it names rows: whole numbers that all differ"]
+    asked = column.kind != "number" or takes_ids or not there.all() or len(known) < _ENOUGH
+    if not asked and (seems := seems_ids(known)):
+        told.append(f"it only {seems}; leave it out if it names rows")
     if column.kind == "true/false":
         fill, how = float(2 * known.sum() > len(known)), "the more frequent"
     else:
@@ -97,12 +103,12 @@ def names_of(step: Step) -> list[str]:
     return [*names, f"{name} is missing"] if step["missing"] else names
 
 
-def do_step(step: Step, column: Column) -> tuple[Array, int]:
-    """Make columns of a column; and how many cells hold text that was not there before."""
+def do_step(step: Step, column: Column) -> tuple[Array, str]:
+    """Make columns of a column, and say what is odd about its cells, if anything is."""
     if step["kind"] == "text":
         return _do_text(step, column)
-    values = _as_kind(step, column)
-    values, _ = _without_infinite(values)
+    values, told = _as_kind(step, column)
+    values, more = _without_infinite(values)
     there: Array = ~np.isnan(values)
     parts = []
     if step["kind"] == LISTS:
@@ -113,9 +119,10 @@ def do_step(step: Step, column: Column) -> tuple[Array, int]:
         full = _logged(np.where(there, values, step["fill"]), step["log"])
         parts.append((full - step["shift"])[:, None] / step["spread"])
     if step["missing"]:
-        parts.append(~there[:, None])
+        parts.append(_MARK * ~there[:, None])
     dtype = parts[0].dtype
-    return np.hstack([part.astype(dtype, copy=False) for part in parts]), 0
+    made = np.hstack([part.astype(dtype, copy=False) for part in parts])
+    return made, "; ".join(told + more)
 
 
 def _learn_text(column: Column, max_levels: int) -> tuple[Step | None, list[str]]:
@@ -168,10 +175,17 @@ def _numbers_among_text(column: Column) -> tuple[Column, list[str]]:
     wrong = [cell for cell in cells if not is_number(cell)]
     if not cells or len(wrong) * 2 >= len(cells):
         return column, []
-    told = []
-    if wrong:
-        told = [f"{counted(len(wrong), 'cell')} no number ({short(wrong[0])}), taken as missing"]
-    return Column(column.name, "number", _floats(column.values)), told
+    return Column(column.name, "number", _floats(column.values)), _lost(wrong)
+
+
+def _lost(wrong: list[Any]) -> list[str]:
+    if not wrong:
+        return []
+    return [f"{counted(len(wrong), 'cell')} no number ({short(wrong[0])}), taken as missing"]
+
+
+def _truths(cells: Array) -> Array:
+    return np.array([_TRUTH.get(str(cell).lower(), np.nan) for cell in cells])
 
 
 def _floats(cells: Array) -> Array:
@@ -229,7 +243,7 @@ def _scaling(values: Array, scale: str) -> tuple[float, float]:
     return shift, spread if spread > 0 else 1.0
 
 
-def _do_text(step: Step, column: Column) -> tuple[Array, int]:
+def _do_text(step: Step, column: Column) -> tuple[Array, str]:
     cells = column.values
     if column.kind != "text":
         cells = np.array([None if cell != cell else word(cell) for cell in cells.tolist()], object)
@@ -242,13 +256,15 @@ def _do_text(step: Step, column: Column) -> tuple[Array, int]:
         if column_ < width:
             out[row, column_] = 1.0
     if step["missing"]:
-        out[:, -1] = ~there
-    unseen = 0 if step["other"] else sum(place_ == len(place) for place_ in at)
-    return out, unseen
+        out[:, -1] = _MARK * ~there
+    unseen = [cell for cell, where in zip(cells, at, strict=True) if where == width]
+    if not unseen:
+        return out, ""
+    return out, f"{counted(len(unseen), 'cell')} new ({short(unseen[0])}), and none of its words"
 
 
-def _as_kind(step: Step, column: Column) -> Array:
-    """Read a column as what it was when the step was learned."""
+def _as_kind(step: Step, column: Column) -> tuple[Array, list[str]]:
+    """Read a column as what it was when the step was learned, and say what is lost."""
     name, kind = step["name"], step["kind"]
     if kind == LISTS:
         if column.kind != LISTS or column.values.shape[1] != len(step["fill"]):
@@ -257,24 +273,20 @@ def _as_kind(step: Step, column: Column) -> Array:
                 f"Column {name!r} held lists of {len(step['fill'])} numbers, now {found}.",
                 "Give the column as it was.",
             )
-        return column.values
+        return column.values, []
     if column.kind == "text":
         cells = column.values
-        if kind == "true/false":
-            return np.array([_TRUTH.get(str(c).lower(), np.nan) for c in cells])
-        wrong = [cell for cell in cells if cell is not None and not is_number(cell)]
-        if wrong and len(wrong) == sum(cell is not None for cell in cells):
-            raise Refusal(
-                f"Column {name!r} held numbers, and now holds {short(wrong[0])}.",
-                "Give the column as it was.",
-            )
-        return _floats(cells)
+        read = _truths if kind == "true/false" else _floats
+        values = read(cells)
+        pairs = zip(cells, np.isnan(values), strict=True)
+        wrong = [cell for cell, lost in pairs if lost and cell is not None]
+        return values, _lost(wrong)
     if column.values.ndim != 1 or column.kind not in FIELDS:
         raise Refusal(
             f"Column {name!r} held {kind}s, and now holds {column.kind}.",
             "Give the column as it was.",
         )
-    return column.values
+    return column.values, []
 
 
 _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0}

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from linkshift._core.text import listed, short
 from linkshift.cli.reading.contents import Content
+from linkshift.cli.reading.sparse import SparseTable, is_sparse, sparse_table
 from linkshift.cli.talking import InputError
 
 _MOST_INFLATED = 1032  # times: what deflate can make of a byte at most
@@ -83,13 +84,15 @@ class ArrayTable:
         return str(self.path)
 
 
-def read_array(content: Content) -> ArrayTable:
+def read_array(content: Content) -> ArrayTable | SparseTable:
     """Read an npy file, or the matrix or the views of an npz file."""
     path = content.path
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of headers that older versions wrote
             loaded = _load(content)
+            if isinstance(loaded, dict) and is_sparse(loaded):
+                return sparse_table(path, loaded)
     except InputError:
         raise
     except Exception as error:  # damaged bytes break the readers in any place

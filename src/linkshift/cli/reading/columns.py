@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.text import counted, listed, short
-from linkshift.cli.reading.arrays import ArrayTable
 from linkshift.cli.reading.frames import FrameTable
 from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, hint, shown_rows
-from linkshift.tables.ids import only_grows, says_ids
+from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.scaling import Scaling
 
 # Squares and sums of squares of larger numbers are infinite.
@@ -158,7 +157,7 @@ def listed_columns(text: str) -> tuple[str, ...]:
 def _not_numeric(table: Table, name: str, *, choose: bool) -> str:
     leave = ", leave it out of --columns, or let linkshift cluster --prepare make numbers of it"
     leave = leave if choose else ""
-    if isinstance(table, ArrayTable):
+    if not isinstance(table, FrameTable):
         return f"--columns takes columns of the matrix, by number; {name!r} is another array."
     kind = table.kind(name)
     if kind == "empty":
@@ -218,9 +217,9 @@ def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console)
     if X.shape[1] < 2:
         return
     for j, name in enumerate(names):
-        if grows := only_grows(X[:, j]):
+        if how := seems_ids(X[:, j]):
             console.warn(
-                f"column {name!r} only {grows}, yet it is used as a feature. "
+                f"column {name!r} only {how}, yet it is used as a feature. "
                 f"If it names them, say --id-column {shlex.quote(name)}."
             )
 

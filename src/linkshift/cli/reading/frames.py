@@ -156,11 +156,11 @@ def _arrow_frame(file: Any) -> Any:
     """Read an Arrow file, or the stream format, which some call by the same name."""
     import pyarrow as pa
 
-    if file.read(6) == b"ARROW1":
-        file.seek(0)
-        return pa.ipc.open_file(file).read_all().to_pandas()
+    is_file = file.read(6) == b"ARROW1"
     file.seek(0)
-    return pa.ipc.open_stream(file).read_all().to_pandas()
+    table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).read_all()
+    table.validate(full=True)  # text that is none would only be found when it is looked at
+    return table.to_pandas()
 
 
 def _read_json(pd: Any, content: Content) -> tuple[Any, Callable[[], list[int]], list[str]]:

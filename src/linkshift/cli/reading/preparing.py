@@ -8,6 +8,7 @@ from typing import Any
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading.arrays import ArrayTable
 from linkshift.cli.reading.columns import Features, check_column, features, listed_columns
+from linkshift.cli.reading.sparse import SparseTable
 from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, passed_on
 from linkshift.tables.columns import LISTS, Column, columns_of
@@ -25,7 +26,15 @@ def prepared_features(
     any_kind: bool,
 ) -> Features:
     """Pick columns, of any kind or of numbers only, prepare them, and say what was done."""
-    if any_kind:
+    data: Any
+    if isinstance(table, SparseTable):
+        if columns is not None or reserved:
+            raise InputError(
+                f"{table.path} is a sparse matrix, which is used as a whole: leave out --columns, "
+                "--id-column and --labels-column."
+            )
+        data = table.data
+    elif any_kind:
         names = _all_columns(table, columns, reserved)
         found = counted(len(names), "column")
         console.say(f"{table.path}: {counted(table.n_rows, 'row')}, {found}: {listed(names)}.")
@@ -45,6 +54,7 @@ def prepared_features(
 
 def table_columns(table: Table, names: Sequence[str]) -> list[Column]:
     """Read columns of a table by name; that of a column of lists stands for all of its numbers."""
+    assert not isinstance(table, SparseTable)
     whole = [name for name in names if name not in table.lists]
     if isinstance(table, ArrayTable):
         data = table.matrix(tuple(whole))
@@ -65,6 +75,9 @@ def repeated(recipe: Preparation, table: Table, path: Any, console: Console) -> 
     """Prepare the rows of another table as those of a model were."""
     for remark in table.remarks:
         console.say(remark)
+    if isinstance(table, SparseTable):
+        with passed_on(f"{table.path}: "):
+            return recipe.repeat(table.data)
     names = source_columns(recipe)
     known = (*table.lists, *table.names)
     missing = [name for name in names if name not in known]
@@ -73,6 +86,8 @@ def repeated(recipe: Preparation, table: Table, path: Any, console: Console) -> 
             f"{table.path} lacks {counted(len(missing), 'column')} of {path}: "
             f"{listed(missing)}. Its columns: {listed(known, 20)}."
         )
+    if not names:
+        raise InputError(f"{path} was made from a sparse matrix, and {table.path} is none.")
     console.say(
         f"{table.path}: {counted(table.n_rows, 'row')}, {counted(len(names), 'column')} prepared "
         f"as for the model: {listed(names)}."

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading import columns
 from linkshift.cli.reading.links import named_conflict, read_link_file, require_rows
+from linkshift.cli.reading.sparse import SparseTable
 from linkshift.cli.reading.tables import Table, read_table
 from linkshift.cli.reading.views import Views, find_views
 from linkshift.cli.talking import Console, InputError
@@ -119,10 +120,15 @@ def _features(
 ) -> tuple[columns.Features, Preparation | None]:
     """Take columns as they are, or prepare them where that is asked for."""
     given: Any = {"columns": source.columns, "reserved": reserved}
-    if not source.prepare and source.pca is None:
+    is_sparse = isinstance(table, SparseTable)
+    if is_sparse and source.scale not in (None, "none"):
+        raise InputError(f"--scale would fill the sparse matrix {table.path}; leave it out.")
+    if not source.prepare and source.pca is None and not is_sparse:
         return columns.features(table, console, **given), None
     if takes_views:
         option = "--prepare" if source.prepare else "--pca"
+        if is_sparse:
+            raise InputError(f"{table.path} is a sparse matrix, and has no views. Leave them out.")
         raise InputError(
             f"{option} makes new columns of all, and views would be mixed. Leave it out, or leave "
             "out the views."

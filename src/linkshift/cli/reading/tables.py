@@ -8,9 +8,10 @@ from pathlib import Path
 from linkshift.cli.reading.arrays import ArrayTable, read_array
 from linkshift.cli.reading.contents import STDIN, SUFFIXES, content_of, suffix_of
 from linkshift.cli.reading.frames import FrameTable, read_frame
+from linkshift.cli.reading.sparse import SparseTable
 from linkshift.cli.talking import InputError, hint
 
-Table = FrameTable | ArrayTable
+Table = FrameTable | ArrayTable | SparseTable
 
 
 def read_table(path: Path, *, header: bool | None = None, id_column: str | None = None) -> Table:
