@@ -222,6 +222,8 @@ class LinkReport:
         The pairs that are not kept, in the order of the links; read-only.
     weighted_share : float
         Kept share of the links' total confidence; 1.0 when there is nothing to keep.
+    n_apart, apart_kept : int
+        Groups of rows that are all apart from each other, and those with no two rows in a cluster.
     """
 
     n_must: int
@@ -231,6 +233,8 @@ class LinkReport:
     violated_must: NDArray[np.int64]
     violated_cannot: NDArray[np.int64]
     weighted_share: float
+    n_apart: int = 0
+    apart_kept: int = 0
 
     @property
     def must_share(self) -> float:
@@ -244,13 +248,15 @@ class LinkReport:
 
     @property
     def share(self) -> float:
-        """Share of all links that are kept; 1.0 when there are none."""
-        return _share(self.must_kept + self.cannot_kept, self.n_must + self.n_cannot)
+        """Share of all links that are kept, a group counted as one; 1.0 when there are none."""
+        kept = self.must_kept + self.cannot_kept + self.apart_kept
+        return _share(kept, self.n_must + self.n_cannot + self.n_apart)
 
     def __str__(self) -> str:
+        groups = f", groups {self.apart_kept} of {self.n_apart} apart" if self.n_apart else ""
         return (
             f"must-links {self.must_kept} of {self.n_must} kept, "
-            f"cannot-links {self.cannot_kept} of {self.n_cannot} kept"
+            f"cannot-links {self.cannot_kept} of {self.n_cannot} kept{groups}"
         )
 
 
@@ -293,8 +299,11 @@ def link_satisfaction(labels: ArrayLike, links: Links) -> LinkReport:
     values = _labels(labels, "labels")
     together_must = _together(values, links.must, "must")
     apart_cannot = ~_together(values, links.cannot, "cannot")
-    kept = np.concatenate([together_must, apart_cannot])
-    confidence = np.concatenate([links.must_confidence, links.cannot_confidence])
+    whole = _whole_groups(values, links)
+    kept = np.concatenate([together_must, apart_cannot, whole])
+    confidence = np.concatenate(
+        [links.must_confidence, links.cannot_confidence, np.ones(len(whole))]
+    )
     total = float(confidence.sum())
     return LinkReport(
         n_must=len(together_must),
@@ -305,7 +314,18 @@ def link_satisfaction(labels: ArrayLike, links: Links) -> LinkReport:
         violated_cannot=_read_only(links.cannot[~apart_cannot]),
         # Dividing by the larger of two equal sums could leave 0.999...: all kept is exactly 1.
         weighted_share=1.0 if kept.all() or total == 0 else float(confidence[kept].sum()) / total,
+        n_apart=len(whole),
+        apart_kept=int(whole.sum()),
     )
+
+
+def _whole_groups(labels: NDArray[np.generic], links: Links) -> NDArray[np.bool_]:
+    """Which groups of rows that are apart have no two rows in one cluster."""
+    pairs = getattr(links, "_pairs", None)
+    if pairs is None or not len(pairs.apart):
+        return np.empty(0, dtype=bool)
+    codes = np.where(is_noise(labels, NOISE), -1, np.unique(labels, return_inverse=True)[1])
+    return np.asarray(~pairs.apart.broken(codes))
 
 
 def _together(

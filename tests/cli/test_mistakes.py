@@ -323,8 +323,16 @@ def test_empty_and_constant_columns_are_left_out(run, here, frame):
 
 def test_a_pair_given_twice_counts_once(run, data, links):
     result = run("cluster", data, "--links", links("0,1,must", "1,0,must"))
-    assert "1 link given twice, and counted once; first: line 3 repeats line 2" in result.stderr
+    assert "1 link given again, and counted once; first: line 3 repeats line 2" in result.stderr
     assert "Links: 1 must, 0 cannot" in result.stderr
+
+
+def test_answers_that_differ_are_counted(run, data, links):
+    told = ["0,1,must", "1,0,same", "0,1,cannot", "0,1,1", "4,5,0"]
+    result = run("cluster", data, "--links", links(*told))
+    assert "1 pair was answered several times, not always alike" in result.stderr
+    assert "must-link (0, 1), confidence 0.75" in result.stderr
+    assert "Links: 1 must, 1 cannot" in result.stderr
 
 
 def test_ids_that_json_cannot_hold(run, here, groups):

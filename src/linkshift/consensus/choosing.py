@@ -110,6 +110,7 @@ def consensus(
 
     A number of clusters, or the largest, is what the caller knows; both above one.
     """
+    links = links.expanded(shared=True)  # of the rows that are looked at, these are not too many
     how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
     found = candidates(X, graph, **how)
     steps = 1 + bool(len(links))

@@ -32,7 +32,8 @@ _GRAIN = 1e-3  # of the data's extent: lengths are compared in such units
 
 def worth_asking(links: Links, n_rows: int) -> bool:
     """Whether there are enough links to ask, and not so many that growth need not stop."""
-    return len(links.cannot) > 0 and _FEWEST <= len(links) < min(_MOST, n_rows / 2)
+    n_pairs = len(links.must) + len(links.cannot)  # groups are not asked: they bend both halves
+    return len(links.cannot) > 0 and _FEWEST <= n_pairs < min(_MOST, n_rows / 2)
 
 
 def rows_to_ask(points: Array, links: Links) -> Array:

@@ -192,6 +192,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _takes_groups: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"truncated_gaussian", "gaussian", "flat"})],
         "truncation": [Interval(Real, 0, 1, closed="neither")],

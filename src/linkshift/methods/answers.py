@@ -102,14 +102,16 @@ def settled_answers(
             value=conflicts,
         )
     none = links.where(np.zeros(len(links.must), bool), np.zeros(len(links.cannot), bool))
-    if conflicts == "refuse" or not len(links):
+    none = none._only_pairs()
+    n_pairs = len(links.must) + len(links.cannot)  # groups are believed, as known labels are
+    if conflicts == "refuse" or not n_pairs:
         return Answers(links, none)
     known = none
     if partial_labels is not None:
         known = Links.from_labels(known_classes(partial_labels, n))
     joined = links + known
     torn = bool(joined.conflicts())
-    if not torn and (len(links) < _FEW or _confirmed(joined, n) >= _CONFIRMED):
+    if not torn and (n_pairs < _FEW or _confirmed(joined, n) >= _CONFIRMED):
         return Answers(links, none)
     belief = _belief(tables, links, torn=torn)
     must = -np.log(np.maximum(1 - belief.must, _NEVER)) * links.must_confidence
@@ -121,8 +123,8 @@ def settled_answers(
         _with_known(joined, links, known, "must", must, heavy),
         _with_known(joined, links, known, "cannot", cannot, heavy),
     ).set_aside
-    rate = max(belief.error_rate, len(aside) / len(links))
-    if belief.error_rate <= _RELIABLE and len(aside) <= 1 + _RELIABLE * len(links):
+    rate = max(belief.error_rate, len(aside) / n_pairs)
+    if belief.error_rate <= _RELIABLE and len(aside) <= 1 + _RELIABLE * n_pairs:
         rate = 0.0
     doubted = _doubted(links, belief) if rate else None
     if doubted is not None:
@@ -156,7 +158,7 @@ def _belief(tables: Sequence[Any], links: Links, *, torn: bool) -> Belief:
         # The method will say what is wrong with them.
         return Belief(np.ones(len(links.must)), np.ones(len(links.cannot)), 0.0)
     found = link_belief(np.hstack(numbers), links, least_rate=_RELIABLE if torn else 0.0)
-    return found if len(links) >= _FEW else found._replace(error_rate=0.0)
+    return found if len(links.must) + len(links.cannot) >= _FEW else found._replace(error_rate=0.0)
 
 
 def _with_known(

@@ -76,13 +76,14 @@ def read_problem(
     # Read before the features: a wrong link is found before a long list of columns is told.
     file_links = None
     if source.links is not None:
-        file = read_link_file(source.links, n_rows=table.n_rows, ids=ids)
+        with console.warnings():  # answers that differ
+            file = read_link_file(source.links, n_rows=table.n_rows, ids=ids)
         file_links = file.links
         require_rows(file_links, source.links)
         if file.repeats:
             times, again = counted(len(file.repeats), "link"), file.repeats[0]
             console.warn(
-                f"{source.links}: {times} given twice, and counted once; "
+                f"{source.links}: {times} given again, and counted once; "
                 f"first: {again.place} repeats {again.first}."
             )
     features = columns.features(table, console, columns=source.columns, reserved=reserved)
