@@ -43,14 +43,18 @@ def _apart(closure: Closure) -> Array:
     return np.union1d(closure.component_cannot, closure.groups.member)
 
 
-def warn_without_cannot(closed: ClosedLinks) -> None:
+def warn_without_cannot(closed: ClosedLinks, growth: str) -> None:
     """Tell what a growing bandwidth does when no link is in its way."""
-    if not len(closed.links.cannot):
-        warn(
-            Advice(
-                "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
-                "merges all rows into one cluster.",
-                "Give cannot-links, a fixed bandwidth, or use MeanShift.",
-                parameter="links",
-            )
+    if closed.links.separates:
+        return
+    does = "and the growing bandwidth merges all rows into one cluster."
+    if growth == "links":
+        does = "and the bandwidth stops growing at the scale of the density."
+    warn(
+        Advice(
+            f"Without cannot-links nothing keeps centres apart, {does}",
+            "Give cannot-links, a fixed bandwidth, or use MeanShift.",
+            command="Give cannot-links, or --bandwidth, or use --method mean-shift.",
+            parameter="links",
         )
+    )

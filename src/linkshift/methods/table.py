@@ -217,17 +217,6 @@ def _check_number(params: Params) -> None:
         )
 
 
-def _check_cannot_links(given: Given) -> None:
-    if not given.links.separates and "bandwidth" not in given.params:
-        raise Refusal(
-            "Constrained mean shift needs cannot-links: without them its growing bandwidth merges "
-            "all rows.",
-            "Give some, or a bandwidth, or use method='mean-shift'.",
-            command="Give some with --links or --labels-column, or use --method mean-shift.",
-            parameter="links",
-        )
-
-
 def _make_kernel(
     use_links: Any,
     setting: Setting,
@@ -402,7 +391,6 @@ _ROWS = (
         make=_make_constrained,
         describe=_describe_constrained,
         check_params=_check_number,
-        check_given=_check_cannot_links,
         bandwidth=_bandwidth_of_constrained,
         conflicts="softened",
         scales=True,
