@@ -247,6 +247,11 @@ class LinkReport:
         return _share(self.cannot_kept, self.n_cannot)
 
     @property
+    def apart_share(self) -> float:
+        """Share of the groups that are apart; 1.0 when there are none."""
+        return _share(self.apart_kept, self.n_apart)
+
+    @property
     def share(self) -> float:
         """Share of all links that are kept, a group counted as one; 1.0 when there are none."""
         kept = self.must_kept + self.cannot_kept + self.apart_kept

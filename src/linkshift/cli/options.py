@@ -16,7 +16,10 @@ SCALES = ("none", "standard", "minmax")
 
 _HELP = {
     "links": "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
-    "(kind: must or cannot; rows count from 0), or .json.",
+    "(kind: must or cannot, same or different, 1 or 0; rows count from 0), or .json.",
+    "apart": "Rows with the same entry in this column are all apart: faces of one photo, records "
+    "of one source. May be given again for other columns.",
+    "together": "Rows with the same entry in this column belong together. May be given again.",
     "columns": "Columns to cluster. Default: all that are numeric.",
     "labels": "Column of known labels (empty or -1: unknown), used as links.",
     "header": "Whether the first line holds names.",
@@ -55,6 +58,8 @@ def output(help: str) -> Any:
 # What is read
 Data = Annotated[Path, argument("DATA", "Table to cluster: .csv, .tsv, .parquet, .npz or .npy.")]
 LinksFile = Annotated[Path | None, value("FILE", _HELP["links"], "--links")]
+ApartWithin = Annotated[list[str] | None, value("COLUMN", _HELP["apart"])]
+TogetherWithin = Annotated[list[str] | None, value("COLUMN", _HELP["together"])]
 Columns = Annotated[str | None, value("A,B,C", _HELP["columns"])]
 IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
 LabelsColumn = Annotated[str | None, value("NAME", _HELP["labels"])]
