@@ -42,6 +42,7 @@ def test_expanded(column):
     assert shared.cannot_confidence.sum() == pytest.approx(sum(s - 1 for s in sizes if s > 1))
 
 
+@settings(deadline=None)
 @given(COLUMN, PAIRS, PAIRS)
 def test_closure_and_conflicts_are_those_of_the_pairs(column, must, cannot):
     links, pairs = grouped(column, must, cannot), Links(must, cannot, n_samples=N)
@@ -65,6 +66,7 @@ def test_closure_and_conflicts_are_those_of_the_pairs(column, must, cannot):
     assert set(apart) == as_set(pairs.closure().cannot_pairs())
 
 
+@settings(deadline=None)
 @given(COLUMN, PAIRS, PAIRS)
 def test_links_go_and_groups_stay(column, must, cannot):
     links = grouped(column, must, cannot)
@@ -78,6 +80,7 @@ def test_links_go_and_groups_stay(column, must, cannot):
         assert links.settle().links.add(must=[pair]).conflicts()
 
 
+@settings(deadline=None)
 @given(COLUMN, PAIRS, st.permutations(range(N)), st.integers(0, N), st.booleans())
 def test_take_is_that_of_the_pairs(column, must, order, n, closed):
     links, rows = grouped(column, must), np.array(order[:n], dtype=int)
@@ -91,6 +94,7 @@ def test_take_is_that_of_the_pairs(column, must, order, n, closed):
         assert as_set(found.expanded().cannot) == as_set(wanted.cannot)
 
 
+@settings(deadline=None)
 @given(COLUMN, COLUMN, PAIRS)
 def test_a_value_like_any_other(one, other, must):
     links = grouped(one, must) + Links.apart_within(other)
@@ -153,7 +157,7 @@ def test_ten_thousand_rows_of_one_group_stay_one_group():
     assert len(links.to_json()) < 10 * n
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(COLUMN)
 def test_together_within_is_a_chain(column):
     links = Links.together_within(column)

@@ -495,6 +495,6 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
                 runs.setdefault(name, run)  # halves that were not there serve the next
             then, now = other.attributes["bandwidth_"], self.bandwidth_
             note = f"its bandwidth then grows to {then[-1]:.3g} instead of {now[-1]:.3g}"
-            return Refit(other.labels, note if then[-1] != now[-1] else "")
+            return Refit(other.labels, note if len(then) != len(now) else "")
 
         return refit

@@ -130,7 +130,9 @@ class Explains:
         """Give a function that fits a clone on the training rows under other links."""
 
         def refit(links: Links) -> Refit:
-            other: Any = clone(self).with_links(None)
+            other: Any = clone(self)
+            if getattr(other, "_bound_links", None) is not None:
+                other = other.with_links(None)
             if "progress" in other.get_params(deep=False):
                 other.set_params(progress=None)
             return Refit(other.fit(X, links=links).labels_)

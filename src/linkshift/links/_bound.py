@@ -47,7 +47,7 @@ class BindsLinks:
         """
         from sklearn.base import clone
 
-        if not self._takes_links:
+        if not self._takes_links and links is not None:
             name = type(self).__name__
             raise Refusal(
                 f"{name} does not use links.",
