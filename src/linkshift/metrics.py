@@ -255,6 +255,8 @@ class LinkReport:
     held_out : HeldOut or None
         How well links hold that were kept from the clustering, where that was asked for
         (``linkshift.cluster(..., held_out=5)``): links that are enforced always hold.
+    n_apart, apart_kept : int
+        Groups of rows that are all apart from each other, and those with no two rows in a cluster.
     """
 
     n_must: int
@@ -265,6 +267,8 @@ class LinkReport:
     violated_cannot: NDArray[np.int64]
     weighted_share: float
     held_out: HeldOut | None = None
+    n_apart: int = 0
+    apart_kept: int = 0
 
     @property
     def must_share(self) -> float:
@@ -277,14 +281,21 @@ class LinkReport:
         return _share(self.cannot_kept, self.n_cannot)
 
     @property
+    def apart_share(self) -> float:
+        """Share of the groups that are apart; 1.0 when there are none."""
+        return _share(self.apart_kept, self.n_apart)
+
+    @property
     def share(self) -> float:
-        """Share of all links that are kept; 1.0 when there are none."""
-        return _share(self.must_kept + self.cannot_kept, self.n_must + self.n_cannot)
+        """Share of all links that are kept, a group counted as one; 1.0 when there are none."""
+        kept = self.must_kept + self.cannot_kept + self.apart_kept
+        return _share(kept, self.n_must + self.n_cannot + self.n_apart)
 
     def __str__(self) -> str:
+        groups = f", groups {self.apart_kept} of {self.n_apart} apart" if self.n_apart else ""
         return (
             f"must-links {self.must_kept} of {self.n_must} kept, "
-            f"cannot-links {self.cannot_kept} of {self.n_cannot} kept"
+            f"cannot-links {self.cannot_kept} of {self.n_cannot} kept{groups}"
             + ("" if self.held_out is None else f"; {self.held_out}")
         )
 
@@ -328,8 +339,11 @@ def link_satisfaction(labels: ArrayLike, links: Links) -> LinkReport:
     values = _labels(labels, "labels")
     together_must = _together(values, links.must, "must")
     apart_cannot = ~_together(values, links.cannot, "cannot")
-    kept = np.concatenate([together_must, apart_cannot])
-    confidence = np.concatenate([links.must_confidence, links.cannot_confidence])
+    whole = _whole_groups(values, links)
+    kept = np.concatenate([together_must, apart_cannot, whole])
+    confidence = np.concatenate(
+        [links.must_confidence, links.cannot_confidence, np.ones(len(whole))]
+    )
     total = float(confidence.sum())
     return LinkReport(
         n_must=len(together_must),
@@ -340,7 +354,18 @@ def link_satisfaction(labels: ArrayLike, links: Links) -> LinkReport:
         violated_cannot=_read_only(links.cannot[~apart_cannot]),
         # Dividing by the larger of two equal sums could leave 0.999...: all kept is exactly 1.
         weighted_share=1.0 if kept.all() or total == 0 else float(confidence[kept].sum()) / total,
+        n_apart=len(whole),
+        apart_kept=int(whole.sum()),
     )
+
+
+def _whole_groups(labels: NDArray[np.generic], links: Links) -> NDArray[np.bool_]:
+    """Which groups of rows that are apart have no two rows in one cluster."""
+    pairs = getattr(links, "_pairs", None)
+    if pairs is None or not len(pairs.apart):
+        return np.empty(0, dtype=bool)
+    codes = np.where(is_noise(labels, NOISE), -1, np.unique(labels, return_inverse=True)[1])
+    return np.asarray(~pairs.apart.broken(codes))
 
 
 def _together(

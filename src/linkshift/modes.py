@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,10 +105,16 @@ def nearest_labels(X: Array, modes: Modes) -> tuple[Array, Array]:
     return labels.astype(np.int64), distance * unit
 
 
-def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Array:
+def merge_close(
+    centres: Array,
+    radius: float,
+    apart: Array | None = None,
+    families: Sequence[set[int]] | None = None,
+) -> Array:
     """Group centres that a chain of steps up to ``radius`` connects, the shortest first.
 
-    ``apart`` are pairs of centres that must stay in different groups. Groups count from 0.
+    ``apart`` are pairs of centres that must stay in different groups; ``families`` of each centre
+    are sets of which no two centres with a common member may meet. Groups count from 0.
     """
     n = centres.shape[0]
     sets = DisjointSets(n)
@@ -116,6 +123,7 @@ def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Ar
         if a != b:
             foes[a].add(b)
             foes[b].add(a)
+    kin = [set(family) for family in families or [set()] * n]
     pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
     length = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))]
@@ -128,7 +136,7 @@ def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Ar
         _, fresh = np.unique(low * n + high, return_index=True)
         for i, j in ends[np.sort(fresh)].tolist():
             a, b = sets.find(i), sets.find(j)
-            if a == b or b in foes[a]:
+            if a == b or b in foes[a] or not kin[a].isdisjoint(kin[b]):
                 continue
             if len(foes[a]) < len(foes[b]):
                 a, b = b, a
@@ -138,4 +146,5 @@ def merge_close(centres: Array, radius: float, apart: Array | None = None) -> Ar
                 foes[foe].add(a)
             foes[a] |= foes[b]
             foes[b] = set()
+            kin[a] |= kin[b]
     return np.unique(roots(np.array(sets.parent)), return_inverse=True)[1]

@@ -55,7 +55,7 @@ def test_links_given_again(run, links):
     out = run("links", "check", file).stdout.splitlines()
     assert out[:5] == [
         "No conflicts among 2 must-links and 1 cannot-link.",
-        "3 links given again; `linkshift cluster` wants each once:",
+        "3 links given again, and counted once:",
         "  line 4 repeats line 2: must-link ('y', 'x')",
         "  line 5 repeats line 2: must-link ('x', 'y')",
         "  line 7 repeats line 6: cannot-link ('w', 'x')",
@@ -138,6 +138,7 @@ def test_json(run, here, data, links):
         "keyed_by": "id",
         "n_must": 2,
         "n_cannot": 2,
+        "n_apart": 0,
         "conflicts": [
             {"place": "line 5", "cannot": ["s00", "s02"], "chain": ["s00", "s01", "s02"]}
         ],

@@ -187,7 +187,7 @@ def test_ids_without_id_column(refused, data, links):
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        (["0,1,maybe"], "kind must be 'must' or 'cannot', got 'maybe'"),
+        (["0,1,maybe"], "kind must be 'must' (same, s, 1, true) or 'cannot'"),
         (["0,0,must"], "cannot be linked with itself"),
         (["0,1"], "expected 3 columns"),
         (["-1,1,must"], "must not be negative"),
@@ -315,8 +315,16 @@ def test_empty_and_constant_columns_are_left_out(run, here, frame):
 
 def test_a_pair_given_twice_counts_once(run, data, links):
     result = run("cluster", data, "--links", links("0,1,must", "1,0,must"))
-    assert "1 link given twice, and counted once; first: line 3 repeats line 2" in result.stderr
+    assert "1 link given again, and counted once; first: line 3 repeats line 2" in result.stderr
     assert "Links: 1 must, 0 cannot" in result.stderr
+
+
+def test_answers_that_differ_are_counted(run, data, links):
+    told = ["0,1,must", "1,0,same", "0,1,cannot", "0,1,1", "4,5,0"]
+    result = run("cluster", data, "--links", links(*told))
+    assert "1 pair was answered several times, not always alike" in result.stderr
+    assert "must-link (0, 1), confidence 0.75" in result.stderr
+    assert "Links: 1 must, 1 cannot" in result.stderr
 
 
 def test_ids_that_json_cannot_hold(run, here, groups):

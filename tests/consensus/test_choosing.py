@@ -82,6 +82,17 @@ def test_evidence_is_the_adjusted_rand_index_of_the_links(seed, n, m):
     np.testing.assert_allclose(evidence(found, links), expected, atol=1e-9)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(4, 30), st.integers(0, 20), st.integers(1, 6))
+def test_evidence_of_groups_is_what_their_pairs_share(seed, n, m, n_groups):
+    rng = np.random.default_rng(seed)
+    found = random_candidates(rng, n, 4, 2)
+    links = Links(must=some_links(rng, n, m).must)
+    links += Links.apart_within(rng.integers(0, n_groups, size=n))
+    expected = evidence(found, links.expanded(shared=True))
+    np.testing.assert_allclose(evidence(found, links), expected, atol=1e-9)
+
+
 @settings(max_examples=30, deadline=None)
 @given(seeds, st.integers(6, 30), st.integers(4, 40))
 def test_links_speak_for_the_classes_they_are_from(seed, n, m):

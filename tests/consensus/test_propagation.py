@@ -75,3 +75,16 @@ def test_the_less_sure_a_link_is_the_less_it_says(kind):
         for sure in (1.0, 0.25)
     )
     np.testing.assert_allclose(quiet, 0.25 * loud)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.integers(4, 40), st.integers(0, 20), st.integers(1, 6))
+def test_groups_say_what_their_pairs_share(seed, n, m, n_groups):
+    weights, links = problem(seed, n, m)
+    column = np.random.default_rng(seed).integers(0, n_groups, size=n)
+    links = Links(must=links.must, must_confidence=links.must_confidence)
+    links += Links.apart_within(column)
+    pairs = links.expanded(shared=True)
+    np.testing.assert_allclose(spread(weights, links), spread(weights, pairs), atol=1e-12)
+    ours, theirs = bent_by_links(weights, links), bent_by_links(weights, pairs)
+    np.testing.assert_allclose(ours.toarray(), theirs.toarray(), atol=1e-9)

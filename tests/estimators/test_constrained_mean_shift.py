@@ -8,6 +8,7 @@ import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import cross_validate
@@ -337,11 +338,30 @@ def test_links_for_other_rows_raise(given_):
 # Edges
 
 
-def test_no_links_warn_and_everything_is_one_cluster():
-    with pytest.warns(UserWarning, match="use MeanShift"):
-        model = ConstrainedMeanShift().fit(X)
-    assert model.n_clusters_ == 1
-    assert model.link_report_.share == 1.0
+def test_no_links_warn_and_the_bandwidth_stops_at_the_scale_of_the_density():
+    data, y = make_blobs(300, centers=5, cluster_std=0.4, random_state=1)
+    for links in (None, Links(must=[(0, int(np.flatnonzero(y == y[0])[1]))])):
+        with pytest.warns(UserWarning, match="stops growing at the scale.*use MeanShift"):
+            model = ConstrainedMeanShift().fit(data, links=links)
+        assert adjusted_rand_score(y, model.labels_) > 0.95
+        assert model.link_report_.share == 1.0
+        assert len(model.bandwidth_) == 80
+        assert model.bandwidth_[-1] == model.bandwidth_[-2]
+    with pytest.warns(UserWarning, match="merges all rows into one cluster.*use MeanShift"):
+        assert ConstrainedMeanShift(growth="full").fit(data).n_clusters_ == 1
+
+
+def test_from_links_to_none_and_back_is_a_fresh_fit():
+    """Without links bandwidths grow otherwise: what was kept of one serves the other not."""
+    links = Links(cannot=[(0, 1)])
+    models = [ConstrainedMeanShift(keep_history=True) for _ in range(2)]
+    with pytest.warns(UserWarning, match="Without cannot-links"):
+        fresh = models[0].fit(X).labels_
+    with pytest.warns(UserWarning, match="Without cannot-links"):
+        again = models[1].fit(X, links=links).refit(links=Links())
+    np.testing.assert_array_equal(again.labels_, fresh)
+    linked = models[0].refit(links=links).labels_
+    np.testing.assert_array_equal(linked, ConstrainedMeanShift().fit(X, links=links).labels_)
 
 
 def test_no_warning_at_a_fixed_bandwidth():

@@ -4,6 +4,7 @@ import copy
 import pickle
 import subprocess
 import sys
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkshift.links import ConflictError, Links, PairError, RowRangeError
+from linkshift.links._parse import KINDS
 
 PAIR = st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda p: p[0] < p[1])
 PAIRS = st.lists(PAIR, unique=True, max_size=10)
@@ -53,10 +55,8 @@ class TestConstruction:
             ([(0, 1), (True, 3)], r"must-link 1: \(True, 3\): True and False"),
             ([(0, 2**70)], r"must-link 0: \(0, 1180591620717411303424\): .*64 bits"),
             (np.array([[0, 2**63]], dtype=np.uint64), r"must-link 0: .*64 bits"),
-            ([(0, 1), (2, 3), (1, 0)], r"must-link 2: \(0, 1\) is the same pair as must-link 0"),
             ([(0, 1), (2, 3, 4)], r"\(2, 3, 4\) at position 1"),
             ([("a", "b"), ("a", None)], r"must-link 1: \('a', None\): an id is missing"),
-            ([("a", "b"), ("b", "a")], r"must-link 1: \('a', 'b'\) is the same pair"),
             ([("a", "a")], r"must-link 0: \('a', 'a'\): a sample cannot"),
             ([("a", [1])], r"must-link 0: \('a', \[1\]\): .*hashable"),
             (["ab"], r"'ab' at position 0"),
@@ -97,6 +97,56 @@ class TestConstruction:
         links = Links([(3, 1), (0, 2)], must_confidence=[0.25, 0.5], cannot=[(0, 1)])
         assert links.must_confidence.tolist() == [0.25, 0.5]
         assert "0.25" in repr(links)
+
+    @pytest.mark.parametrize(
+        ("must", "message"),
+        [
+            ([(0, 1), (2, 3), (1, 0)], r"must-link 2: \(0, 1\) is the same pair as must-link 0"),
+            ([("a", "b"), ("b", "a")], r"must-link 1: \('a', 'b'\) is the same pair"),
+        ],
+    )
+    def test_duplicates_refused_where_asked(self, must, message):
+        with pytest.raises(PairError, match=message):
+            Links(must, duplicates="raise")
+        assert len(Links(must)) == len(must) - 1
+
+    @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.sampled_from([0.25, 0.5, 1]))))
+    def test_votes_of_a_pair(self, answers):
+        """The kind with the larger sum wins, by its share; a pair of answers settles nothing."""
+        arguments = {"must": [], "cannot": [], "must_confidence": [], "cannot_confidence": []}
+        for row, is_must, sure in answers:
+            kind = "must" if is_must else "cannot"
+            arguments[kind].append((row, row + 1))
+            arguments[f"{kind}_confidence"].append(sure)
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            links = Links(**arguments)
+        found = {
+            (kind, a): sure
+            for kind in ("must", "cannot")
+            for (a, _), sure in zip(
+                getattr(links, kind).tolist(), getattr(links, f"{kind}_confidence"), strict=True
+            )
+        }
+        expected = {}
+        for row in range(3):
+            told = {k: [s for r, m, s in answers if r == row and m == (k == "must")] for k in KINDS}
+            most = {k: max(v) for k, v in told.items() if v}
+            sums = {k: sum(v) for k, v in told.items()}
+            if (
+                len(most) == 2
+                and sums["must"] != sums["cannot"]
+                and len(told["must"] + told["cannot"]) > 2
+            ):
+                kind = max(sums, key=sums.get)
+                most = {kind: most[kind] * sums[kind] / sum(sums.values())}
+            expected |= {(kind, row): sure for kind, sure in most.items()}
+        assert found == pytest.approx(expected)
+
+    def test_votes_are_told(self):
+        with pytest.warns(UserWarning, match=r"cannot-link \('a', 'b'\), confidence 0.67"):
+            links = Links([("a", "b")], [("b", "a"), ("a", "b")])
+        assert links == Links(cannot=[("a", "b")], cannot_confidence=2 / 3)
 
     def test_duplicates_dropped_keep_the_highest_confidence(self):
         links = Links([(4, 5), (0, 1), (5, 4)], must_confidence=[0.2, 0.9, 0.6], duplicates="drop")

@@ -114,6 +114,11 @@ CASES = {
         NEW,
     ),
     "constrained": lambda: (ConstrainedMeanShift().fit(X, links=LINKS), X, NEW),
+    "constrained_groups": lambda: (
+        ConstrainedMeanShift().with_links(LINKS + Links.apart_within(np.arange(60) % 20)).fit(X),
+        X,
+        NEW,
+    ),
     "constrained_frame": lambda: (
         ConstrainedMeanShift(kernel="gaussian", schedule="geometric").fit(FRAME, links=LINKS),
         FRAME,

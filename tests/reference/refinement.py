@@ -190,3 +190,35 @@ def two_sided(n, links):
         if (more_same == same).all() and (more_apart == apart).all():
             return same
         same, apart = more_same, more_apart
+
+
+def settle_groups(labels, groups, near, penalty=4.0, max_sweeps=20):
+    """Iterated conditional modes of single rows under groups whose members are apart.
+
+    ``near`` has the neighbours of each row, the nearest first. A row chooses among the labels of
+    the neighbours it listens to and its own, and stays where others are not better.
+    """
+    labels = np.array(labels)
+    for _ in range(max_sweeps):
+        before = labels.copy()
+        sizes = np.bincount(labels[labels >= 0], minlength=labels.max(initial=0) + 1)
+        for i in range(len(labels)):
+            own = labels[i]
+            if own < 0:
+                continue
+            (listened,) = heard([near[i]], sizes, own)
+            around = [labels[j] for j in listened if labels[j] >= 0]
+
+            def gain(c, i=i, around=around):
+                there = around.count(c)
+                others = sum(labels[j] == c for g in groups if i in g for j in g if j != i)
+                return (np.log(there / 0.1) if there else 0.0) - penalty * others
+
+            best, most = own, gain(own)
+            for c in dict.fromkeys(around):
+                if gain(c) > most + 1e-12:
+                    best, most = c, gain(c)
+            labels[i] = best
+        if (labels == before).all():
+            break
+    return labels

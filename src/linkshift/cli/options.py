@@ -16,7 +16,10 @@ KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
 
 _HELP = {
     "links": "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
-    "(kind: must or cannot; rows count from 0), or .json.",
+    "(kind: must or cannot, same or different, 1 or 0; rows count from 0), or .json.",
+    "apart": "Rows with the same entry in this column are all apart: faces of one photo, records "
+    "of one source. May be given again for other columns.",
+    "together": "Rows with the same entry in this column belong together. May be given again.",
     "columns": "Columns to cluster. Default: all that are numeric.",
     "labels": "Column of known labels (empty or -1: unknown), used as links.",
     "header": "Whether the first line holds names.",
@@ -61,6 +64,8 @@ def output(help: str) -> Any:
 DATA = ".csv, .tsv, .json, .jsonl (also .gz), .parquet, .arrow, .npz, .npy; - is stdin"
 Data = Annotated[Path, argument("DATA", f"Table to cluster: {DATA}.")]
 LinksFile = Annotated[Path | None, value("FILE", _HELP["links"], "--links")]
+ApartWithin = Annotated[list[str] | None, value("COLUMN", _HELP["apart"])]
+TogetherWithin = Annotated[list[str] | None, value("COLUMN", _HELP["together"])]
 Columns = Annotated[str | None, value("A,B,C", _HELP["columns"])]
 IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
 LabelsColumn = Annotated[str | None, value("NAME", _HELP["labels"])]

@@ -11,7 +11,7 @@ from linkshift._core.arrays import Array, Progress
 from linkshift.consensus._loops import pair_agreement
 from linkshift.consensus.candidates import Candidates, candidates, linked_candidates
 from linkshift.consensus.propagation import bent_by_links
-from linkshift.links import Links
+from linkshift.links import Groups, Links
 from linkshift.spaces.graph import NeighbourGraph
 
 __all__ = ["Consensus", "agreement", "consensus", "evidence", "modularity", "quality"]
@@ -74,14 +74,18 @@ def evidence(found: Candidates, links: Links) -> Array:
     with m must-links and c cannot-links whose rows share a cluster (s) or do not (d): what the
     index of the candidate with the true classes would be if links were all pairs of rows. Links
     count by their confidence, which sum up to N, and two more are added to each of the four
-    counts, so that few links say little.
+    counts, so that few links say little. A group of m rows that are apart counts as m - 1
+    cannot-links, which its pairs share.
     """
     must = links.must, links.must_confidence
     cannot = links.cannot, links.cannot_confidence
     m_s, m_d = (_DOUBT + _counts(found.labels, *must, together) for together in (True, False))
     c_s, c_d = (_DOUBT + _counts(found.labels, *cannot, together) for together in (True, False))
+    groups = links._pairs.apart
+    grouped, broken = float((groups.sizes - 1).sum()), _broken(found.labels, groups)
+    c_s, c_d = c_s + broken, c_d + (grouped - broken)
     index = 2 * (m_s * c_d - m_d * c_s) / ((m_s + m_d) * (m_d + c_d) + (m_s + c_s) * (c_s + c_d))
-    weight = np.sqrt(links.must_confidence.sum() + links.cannot_confidence.sum())
+    weight = np.sqrt(links.must_confidence.sum() + links.cannot_confidence.sum() + grouped)
     return np.asarray(_LINKS * weight * index)
 
 
@@ -89,6 +93,18 @@ def _counts(labels: Array, pairs: Array, confidence: Array, together: bool) -> A
     same = labels[:, pairs[:, 0]] == labels[:, pairs[:, 1]]
     count: Array = (same == together) @ confidence
     return count
+
+
+def _broken(labels: Array, groups: Groups) -> Array:
+    """Weight of the pairs of groups that share a cluster, by candidate; a pair of m has 2 / m."""
+    found = np.zeros(len(labels))
+    if not len(groups):
+        return found
+    share, width = 2.0 / groups.sizes, int(labels.max(initial=0)) + 1
+    for i, candidate in enumerate(labels):
+        key, count = np.unique(groups.group * width + candidate[groups.member], return_counts=True)
+        found[i] = (share[key // width] * (count * (count - 1) / 2)).sum()
+    return found
 
 
 class Consensus(NamedTuple):

@@ -7,7 +7,7 @@ from scipy import linalg, sparse
 
 from linkshift._core.arrays import Array
 from linkshift._core.threads import one_blas_thread
-from linkshift.links import Links
+from linkshift.links import Groups, Links
 from linkshift.spaces.graph import symmetric_walk
 
 __all__ = ["bent_by_links", "spread"]
@@ -24,12 +24,13 @@ def spread(weights: sparse.csr_matrix, links: Links) -> Array:
 
     with :math:`S = D^{-1/2} W D^{-1/2}` and :math:`Z_{ij}` the confidence of a must-link between i
     and j, or less the confidence of a cannot-link (Lu and Ip, "Constrained spectral clustering via
-    exhaustive and efficient constraint propagation", 2010). Only rows with links are solved for,
-    and only edges are worked out.
+    exhaustive and efficient constraint propagation", 2010). Pairs of a group of m rows that are
+    apart have -2/m. Only rows with links are solved for, and only edges are worked out.
     """
     pairs = np.concatenate([links.must, links.cannot])
     sign = np.concatenate([links.must_confidence, -links.cannot_confidence])
-    n, rows = weights.shape[0], np.unique(pairs)
+    groups = links._pairs.apart
+    n, rows = weights.shape[0], np.union1d(pairs, groups.member)
     with one_blas_thread():
         system = np.eye(n) - _ALPHA * symmetric_walk(weights)[0].toarray()
         unit = np.zeros((n, len(rows)))
@@ -38,6 +39,10 @@ def spread(weights: sparse.csr_matrix, links: Links) -> Array:
         a, b = np.searchsorted(rows, pairs).T
         signs = sparse.csr_matrix((sign, (a, b)), shape=(len(rows), len(rows)))
         told = (signs + signs.T) @ heard.T
+        for part in groups:  # all of a group but the row itself: no pair is written out
+            inside = np.searchsorted(rows, part)
+            others = heard.T[inside].sum(axis=0) - heard.T[inside]
+            told[inside] -= 2.0 / len(part) * others
     edges = weights.tocoo()
     return np.einsum("ij,ji->i", heard[edges.row], told[:, edges.col])
 
@@ -65,4 +70,17 @@ def bent_by_links(weights: sparse.csr_matrix, links: Links) -> sparse.csr_matrix
         one_way = sparse.csr_matrix((confidence, tuple(pairs.T)), shape=shape)
         both = one_way.maximum(one_way.T)
         bent = bent - bent.multiply(both) * (1 - _FAINT) if kind == "cannot" else bent.maximum(both)
+        if kind == "cannot" and len(links._pairs.apart):
+            bent = bent - bent.multiply(_shared(bent, links._pairs.apart)) * (1 - _FAINT)
     return bent.tocsr()
+
+
+def _shared(weights: sparse.csr_matrix, groups: Groups) -> sparse.csr_matrix:
+    """For each edge within a group of m rows 2 / m, at most one."""
+    shape = weights.shape[0], len(groups)
+    ones = np.sqrt(2.0 / groups.sizes)[groups.group]
+    member = sparse.csr_matrix((ones, (groups.member, groups.group)), shape=shape)
+    edges = weights.tocoo()
+    both = np.asarray(member[edges.row].multiply(member[edges.col]).sum(axis=1)).ravel()
+    both[edges.row == edges.col] = 0.0
+    return sparse.csr_matrix((np.minimum(both, 1.0), (edges.row, edges.col)), shape=weights.shape)

@@ -22,7 +22,7 @@ from linkshift._core.arrays import Array, first_of_equal_rows, unit_rows
 from linkshift._core.attributes import all_or_none
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Refusal
-from linkshift.links import ClosedLinks, Links, class_codes
+from linkshift.links import MOST_EXPANDED, BindsLinks, ClosedLinks, Links, class_codes
 from linkshift.metrics import link_satisfaction
 
 __all__ = [
@@ -64,8 +64,11 @@ class Fitted:
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
-class LinkedClusterer(ClusterMixin, BaseEstimator):
+class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
     """A clusterer that takes must-links and cannot-links."""
+
+    # Whether groups of rows that are apart are taken as they are; few enough are pairs for others.
+    _takes_groups: ClassVar[bool] = False
 
     # Whether links are counted: up to 200 labelled rows are then linked pair by pair.
     _counts_links: ClassVar[bool] = False
@@ -119,13 +122,15 @@ class LinkedClusterer(ClusterMixin, BaseEstimator):
     ) -> Self:
         """Read, close the links, fit, keep; whatever raises leaves an earlier fit as it was."""
         _refuse_links_as_y(y)
+        links = self._links_for_fit(links)
         with all_or_none(self):
             data = self._read(X, reset=True)
             self._check_combinations()
             rows = self._rows(data)
             closed = closed_links(links, partial_labels, len(rows), counted=self._counts_links)
             more |= self._supervision(links, partial_labels)
-            self._keep(rows, closed, self._fit(data, closed, **more))
+            used = closed if self._takes_groups else closed.expanded(MOST_EXPANDED)
+            self._keep(rows, closed, self._fit(data, used, **more))
         return self
 
     @abstractmethod

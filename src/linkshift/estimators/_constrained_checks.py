@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
-from linkshift.links import ClosedLinks
+from linkshift.links import ClosedLinks, Closure
 
 __all__ = ["check_usable", "warn_without_cannot"]
 
@@ -19,14 +20,14 @@ def check_usable(closed: ClosedLinks, *, refine: str | None, enforce: bool) -> N
             "refine='links', or give them confidence one."
         )
     idle = refine is None and not enforce
-    if idle and len(links.must) and not len(links.cannot):
+    if idle and len(links.must) and not links.separates:
         raise ValueError(
             "With refine=None and enforce=False must-links only spread cannot-links, and there "
             "are none; set refine='links' or enforce=True."
         )
     closure = closed.closure  # raises on contradictions
     carriers = closure.component[links.must[:, 0]]
-    if idle and len(carriers) and not np.isin(carriers, closure.component_cannot).any():
+    if idle and len(carriers) and not np.isin(carriers, _apart(closure)).any():
         warn(
             Advice(
                 "No must-link carries a cannot-link of confidence one to other rows, and with "
@@ -37,14 +38,23 @@ def check_usable(closed: ClosedLinks, *, refine: str | None, enforce: bool) -> N
         )
 
 
-def warn_without_cannot(closed: ClosedLinks) -> None:
+def _apart(closure: Closure) -> Array:
+    """Components that are held apart from some other."""
+    return np.union1d(closure.component_cannot, closure.groups.member)
+
+
+def warn_without_cannot(closed: ClosedLinks, growth: str) -> None:
     """Tell what a growing bandwidth does when no link is in its way."""
-    if not len(closed.links.cannot):
-        warn(
-            Advice(
-                "Without cannot-links nothing keeps centres apart, and the growing bandwidth "
-                "merges all rows into one cluster.",
-                "Give cannot-links, a fixed bandwidth, or use MeanShift.",
-                parameter="links",
-            )
+    if closed.links.separates:
+        return
+    does = "and the growing bandwidth merges all rows into one cluster."
+    if growth == "links":
+        does = "and the bandwidth stops growing at the scale of the density."
+    warn(
+        Advice(
+            f"Without cannot-links nothing keeps centres apart, {does}",
+            "Give cannot-links, a fixed bandwidth, or use MeanShift.",
+            command="Give cannot-links, or --bandwidth, or use --method mean-shift.",
+            parameter="links",
         )
+    )

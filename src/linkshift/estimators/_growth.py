@@ -16,9 +16,10 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift.bandwidth import default_bandwidth
 from linkshift.links import Links
+from linkshift.shift.constrained.runs import Run
 from linkshift.shift.neighbours import block_order
 
-__all__ = ["best_stop", "halves", "rows_to_ask", "stops", "worth_asking"]
+__all__ = ["best_stop", "halves", "rows_to_ask", "stops", "to_go_on", "unlinked", "worth_asking"]
 
 
 # Where growth may stop, in default Gaussian bandwidths: below two, clusters crumble; above four,
@@ -32,7 +33,8 @@ _GRAIN = 1e-3  # of the data's extent: lengths are compared in such units
 
 def worth_asking(links: Links, n_rows: int) -> bool:
     """Whether there are enough links to ask, and not so many that growth need not stop."""
-    return len(links.cannot) > 0 and _FEWEST <= len(links) < min(_MOST, n_rows / 2)
+    n_pairs = len(links.must) + len(links.cannot)  # groups are not asked: they bend both halves
+    return len(links.cannot) > 0 and _FEWEST <= n_pairs < min(_MOST, n_rows / 2)
 
 
 def rows_to_ask(points: Array, links: Links) -> Array:
@@ -51,6 +53,18 @@ def stops(points: Array, bandwidths: Array) -> list[int]:
     last = len(bandwidths) - 1
     found = np.searchsorted(bandwidths, default_bandwidth(points, "gaussian") * np.array(_STOPS))
     return [*np.minimum(found, last).tolist(), last]
+
+
+def unlinked(points: Array, bandwidths: Array) -> Array:
+    """Bandwidths where nothing is held apart: they grow to the first stop, and stay there."""
+    return np.minimum(bandwidths, _STOPS[0] * default_bandwidth(points, "gaussian"))
+
+
+def to_go_on(run: Run | None, links: Links) -> Run | None:
+    """Give an earlier run if its bandwidths grew as these: with something apart, or nothing."""
+    if run is None or bool(len(run.bending[0])) != links.separates:
+        return None
+    return run
 
 
 def halves(points: Array, links: Links) -> list[Links]:

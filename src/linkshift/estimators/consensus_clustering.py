@@ -16,6 +16,7 @@ from linkshift.consensus import consensus
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
+from linkshift.links._parse import Parsed
 from linkshift.refinement import (
     check_count,
     closed_for,
@@ -112,6 +113,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
     (2, 1.0)
     """
 
+    _takes_groups: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
@@ -189,7 +191,9 @@ class ConsensusClustering(Explains, LinkedClusterer):
         if not whole:
             settled, labels = labels, neighbours_vote(X, some, labels, _VOTERS)
             labels[looked] = settled
-            linked = np.concatenate([closed.links.must, closed.links.cannot])
+            linked = np.concatenate(
+                [closed.links.must.ravel(), closed.links.cannot.ravel(), closed.groups.member]
+            )
             if self.enforce and not np.isin(linked, looked).all():
                 labels = hold(labels, closed.closure, nearest_rows(X, _VOTERS))
         return labels, {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
@@ -242,6 +246,7 @@ def _distinct(data: Array, closed: ClosedLinks) -> tuple[Array, Array, ClosedLin
     if len(rows) < len(data):
         joined = ClosedLinks(_between(closed.links, of_row), len(rows))
         parted = (of_row[closed.links.cannot[:, 0]] == of_row[closed.links.cannot[:, 1]]).any()
+        parted |= closed.groups.broken(of_row).any()
         if not parted and joined.contradictory == closed.contradictory:
             return rows, of_row, joined
     return np.arange(len(data)), np.arange(len(data)), closed
@@ -260,4 +265,5 @@ def _between(links: Links, of_row: Array) -> Links:
         once, first = np.unique(ends[apart][order], axis=0, return_index=True)
         found.append((once, confidence[apart][order][first]))
     (must, sure), (cannot, sure_not) = found
-    return Links(must, cannot, must_confidence=sure, cannot_confidence=sure_not)
+    parsed = Parsed(must, cannot, sure, sure_not, None, links._pairs.apart.mapped(of_row))
+    return Links._make(parsed, None)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from linkshift._core.arrays import Array
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
+from linkshift.estimators import _growth
 from linkshift.estimators._base import (
     METRICS,
     Fitted,
@@ -25,7 +26,6 @@ from linkshift.estimators._base import (
 )
 from linkshift.estimators._columns import min_and_span
 from linkshift.estimators._constrained_checks import check_usable, warn_without_cannot
-from linkshift.estimators._growth import best_stop, halves, rows_to_ask, stops, worth_asking
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
 from linkshift.links import ClosedLinks, Links
@@ -108,9 +108,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     growth : {"links", "full"}, default="links"
         How far h grows when ``bandwidth`` is None. ``"full"``, as in the paper: to the largest
         distance between two points, which asks for many links. ``"links"``: the same when there
-        is a link for two rows, from 2,500 links on, or with fewer than ten. In between, half of
-        the links bend the shift and the other half say at which of a few bandwidths they agree
-        with the clusters best. This costs two more shifts, of at most 5,000 rows.
+        is a link for two rows, from 2,500 links on, or with fewer than ten; with nothing to keep
+        apart, to two default bandwidths. In between, half of the links bend the shift, the other
+        half say at which of a few bandwidths they agree best: two more shifts of up to 5,000 rows.
     schedule : {"linear", "geometric"}, default="linear"
         How h grows when ``bandwidth`` is None.
     max_iter : int, default=80
@@ -192,6 +192,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     array([0, 0, 0, 1, 1, 1])
     """
 
+    _takes_groups: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions({"truncated_gaussian", "gaussian", "flat"})],
         "truncation": [Interval(Real, 0, 1, closed="neither")],
@@ -334,17 +335,16 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     ) -> Fitted:
         """Go through the stages: choose how far to grow, shift, label."""
         if self.bandwidth is None:
-            warn_without_cannot(closed)
+            warn_without_cannot(closed, self.growth)
         closed = self._closed(closed)
         keep = self.keep_history if keep is None else keep
         runs = dict(state.runs)
         neighbours = nearest_rows(state.points, self.n_neighbors)
-        stop, asked = self._stop(state, closed, neighbours, runs, keep=keep)
-        bandwidths = state.schedule[: stop + 1]
+        bandwidths, asked = self._grown(state, closed, neighbours, runs, keep=keep)
         run, ascent = self._shift(state.points).run(
             closed,
             bandwidths,
-            runs.get("all"),
+            _growth.to_go_on(runs.get("all"), closed.links),
             keep=keep,
             progress=part_of(self.progress, *((2, 3) if asked else (0, 1))),
             complain=True,
@@ -366,7 +366,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         """Add what follows from the number of clusters."""
         return closed_for(closed, self.n_clusters, self.max_clusters)
 
-    def _stop(
+    def _grown(
         self,
         state: _State,
         closed: ClosedLinks,
@@ -374,20 +374,21 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         runs: dict[str, Run],
         *,
         keep: bool,
-    ) -> tuple[int, bool]:
-        """Return the last iteration of the schedule, and whether links were asked for it."""
-        points, schedule = state.points, state.schedule
+    ) -> tuple[Array, bool]:
+        """Return the bandwidth of each iteration, and whether links were asked for the last."""
+        points, schedule, links = state.points, state.schedule, closed.links
         growing = self.bandwidth is None and self.growth == "links"
-        if not growing or not worth_asking(closed.links, len(points)):
-            return len(schedule) - 1, False
-        links = closed.links
-        rows = rows_to_ask(points, links)
+        if growing and not links.separates:
+            return _growth.unlinked(points, schedule), False
+        if not growing or not _growth.worth_asking(links, len(points)):
+            return schedule, False
+        rows = _growth.rows_to_ask(points, links)
         whole = len(rows) == len(points)
         sample = points if whole else points[rows]
-        parts = halves(sample, links if whole else links.take(rows))
+        parts = _growth.halves(sample, links if whole else links.take(rows))
         used = [ClosedLinks(part, len(sample)) for part in parts]
         near = neighbours if whole else nearest_rows(sample, self.n_neighbors)
-        sample_stops, shift = stops(sample, schedule), self._shift(sample)
+        sample_stops, shift = _growth.stops(sample, schedule), self._shift(sample)
 
         def labels_at_stops(part: int) -> list[Array]:
             name = f"half {part}"
@@ -407,8 +408,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
                 labels.append(self._labels(reached, float(schedule[stop]), used[part], near))
             return labels
 
-        last = sample_stops if whole else stops(points, schedule)
-        return last[best_stop(parts, labels_at_stops)], True
+        last = sample_stops if whole else _growth.stops(points, schedule)
+        return schedule[: last[_growth.best_stop(parts, labels_at_stops)] + 1], True
 
     def _shift(self, points: Array) -> ConstrainedShift:
         return ConstrainedShift(
@@ -459,9 +460,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         runs, shift = dict(state.runs), self._shift(points)
         if "all" not in runs:
             runs["all"], _ = shift.run(closed, self.bandwidth_, None, keep=True)
-        run = runs["all"]
+        run, (pairs, confidence) = runs["all"], runs["all"].bending
         centres, group = run.history[-1]
-        pairs, confidence = run.bending
         apart, dtype = closed.closure if self.enforce else None, self._fit_X.dtype
         bending = Bending(
             pairs,

@@ -156,6 +156,7 @@ class MeanShift(Explains, ScoresSamples):
     array([1, 0])
     """
 
+    _takes_links: ClassVar[bool] = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "seeds": ["array-like", None],

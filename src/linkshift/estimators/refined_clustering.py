@@ -84,6 +84,7 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
     array([0, 1])
     """
 
+    _takes_groups: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods("fit_predict"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],

@@ -12,11 +12,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array, Progress
+from linkshift._core.messages import Refusal
 from linkshift.explain.counterfactuals import counterfactuals, to_leave_out
 from linkshift.explain.evidence import Evidence, Refit
 from linkshift.explain.explanation import Explanation, LinkRole
 from linkshift.explain.roles import link_roles
-from linkshift.links import ClosedLinks, Links
+from linkshift.links import MOST_EXPANDED, ClosedLinks, Links
 from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["Explains"]
@@ -107,7 +108,18 @@ class Explains:
                 "This model does not know its links: it was fitted by an earlier version. Fit it "
                 "again."
             )
-        return Links() if links is None else links
+        if links is None:
+            return Links()
+        try:
+            return links.expanded(MOST_EXPANDED)  # one link is told of at a time
+        except Refusal as error:
+            raise Refusal(
+                "An explanation goes through links one by one, and groups of rows that are apart "
+                f"hold more than {MOST_EXPANDED:,} pairs.",
+                "link_report_ says how many groups hold.",
+                command="The report of linkshift cluster says how many groups hold.",
+                parameter="links",
+            ) from error
 
     def _evidence(self, row: int) -> Evidence:  # noqa: ARG002 (for those that override it)
         """Tell what the estimator knows of a row; without more, a fresh fit says what if."""
@@ -119,6 +131,8 @@ class Explains:
 
         def refit(links: Links) -> Refit:
             other: Any = clone(self)
+            if getattr(other, "_bound_links", None) is not None:
+                other = other.with_links(None)
             if "progress" in other.get_params(deep=False):
                 other.set_params(progress=None)
             return Refit(other.fit(X, links=links).labels_)

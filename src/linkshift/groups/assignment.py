@@ -46,7 +46,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkshift.groups._assignment_problem import clique_cover, contracted, refuse_large_component
 from linkshift.groups._assignment_solver import How, solve
-from linkshift.links import ClosedLinks, Links
+from linkshift.links import MOST_EXPANDED, ClosedLinks, Links
 
 _PROVED = 2e-6  # a relative gap below this is rounding; the default gap and a little more
 _LARGEST_COST = 1e100
@@ -134,7 +134,7 @@ def assign(
             raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
     link_weight, gap = float(link_weight), float(gap)
     deadline = time.monotonic() + float(time_limit)
-    closed = ClosedLinks.coerce(links, n)
+    closed = ClosedLinks.coerce(links, n).expanded(MOST_EXPANDED)
     problem, component, constant = contracted(d, least, most, closed, link_weight)
     refuse_large_component(problem, component)
     problem = replace(problem, cliques=clique_cover(problem, component))

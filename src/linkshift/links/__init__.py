@@ -1,5 +1,6 @@
 """What the user knows: must-link and cannot-link pairs, their closure and their contradictions."""
 
+from linkshift.links._bound import BindsLinks
 from linkshift.links._build import class_codes
 from linkshift.links._closed import (
     Chains,
@@ -11,6 +12,7 @@ from linkshift.links._closed import (
 )
 from linkshift.links._closure import Closure
 from linkshift.links._conflicts import Conflict, ConflictError, Conflicts
+from linkshift.links._groups import MOST_EXPANDED, Groups
 from linkshift.links._links import Links
 from linkshift.links._parse import PairError, RowRangeError
 from linkshift.links._redundant import ImpliedLink, Redundant
@@ -20,12 +22,15 @@ from linkshift.links._summary import Summary
 from linkshift.links._two_sided import two_sided
 
 __all__ = [
+    "MOST_EXPANDED",
+    "BindsLinks",
     "Chains",
     "ClosedLinks",
     "Closure",
     "Conflict",
     "ConflictError",
     "Conflicts",
+    "Groups",
     "ImpliedConfidence",
     "ImpliedLink",
     "Links",

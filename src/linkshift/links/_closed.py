@@ -18,6 +18,7 @@ from linkshift.links._closure import Closure, close_components, components, insi
 from linkshift.links._combine import union
 from linkshift.links._conflicts import conflict_error
 from linkshift.links._graph import LinkGraph, walk
+from linkshift.links._groups import Groups
 from linkshift.links._links import Links
 from linkshift.links._parse import FloatArray, IntArray, Parsed
 
@@ -49,6 +50,8 @@ class Units(NamedTuple):
     member: IntArray  # rows, unit by unit
     start: IntArray  # where each unit begins in ``member``
     edges: SignedEdges
+    group: IntArray  # groups whose members are apart, unit by unit
+    group_start: IntArray  # where each unit begins in ``group``
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +126,15 @@ class ClosedLinks:
     @cached_property
     def contradictory(self) -> bool:
         """Whether certain links contradict each other."""
-        return bool(inside(self.certain.cannot, self._certain_component).any())
+        component = self._certain_component
+        return bool(
+            inside(self.certain.cannot, component).any() or self.groups.broken(component).any()
+        )
+
+    @property
+    def groups(self) -> Groups:
+        """Groups of rows that are all apart from each other."""
+        return self.links._pairs.apart
 
     @property
     def component(self) -> IntArray:
@@ -135,7 +146,7 @@ class ClosedLinks:
         """The closure of the certain links; contradictions raise `ConflictError`."""
         if self.contradictory:
             raise conflict_error(self.certain.conflicts())
-        return close_components(self._certain_component, self.certain.cannot)
+        return close_components(self._certain_component, self.certain.cannot, self.groups)
 
     @cached_property
     def whole(self) -> Closure:
@@ -153,12 +164,20 @@ class ClosedLinks:
         pairs = unit[np.concatenate([links.must[loose], links.cannot])]
         weight = np.concatenate([links.must_confidence[loose], -links.cannot_confidence])
         apart = pairs[:, 0] != pairs[:, 1]
+        groups = self.groups.mapped(unit)
+        order = np.argsort(groups.member, kind="stable")
         return Units(
             unit.astype(np.int64),
             np.argsort(unit, kind="stable"),
             offsets(unit, n_units),
             signed_edges(pairs[apart], weight[apart], n_units),
+            groups.group[order],
+            offsets(groups.member, n_units),
         )
+
+    def expanded(self, limit: int) -> ClosedLinks:
+        """Write groups as cannot-links."""
+        return ClosedLinks(self.links.expanded(limit), self.n_samples) if len(self.groups) else self
 
     @cached_property
     def confidence(self) -> ImpliedConfidence:

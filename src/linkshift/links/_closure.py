@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linkshift._core.disjoint import DisjointSets
 from linkshift._core.labels import first_come
+from linkshift.links._groups import NO_GROUPS, Groups
 from linkshift.links._parse import FloatArray, IntArray
 
 PAIR_LIMIT = 50_000_000
@@ -34,6 +35,8 @@ class Closure:
         How many components there are.
     component_cannot : ndarray of shape (k, 2), int64
         Pairs of components that must stay apart: each once, smaller first, sorted.
+    groups : Groups
+        Components that must stay apart by group; their pairs are not in ``component_cannot``.
 
     References
     ----------
@@ -55,6 +58,7 @@ class Closure:
     component_cannot: IntArray
     _order: IntArray = field(repr=False)
     _starts: IntArray = field(repr=False)
+    groups: Groups = field(default=NO_GROUPS, repr=False)
 
     @property
     def n_samples(self) -> int:
@@ -108,7 +112,7 @@ class Closure:
 
         Parameters and result are those of `must_pairs`.
         """
-        left, right = self.component_cannot.T
+        left, right = self.expanded(limit).component_cannot.T
         sizes = self.sizes
         counts = sizes[left] * sizes[right]
         # Python's integers: the sum of large products must not overflow.
@@ -119,6 +123,34 @@ class Closure:
         b = self._order[np.repeat(self._starts[right], counts) + offset % width]
         pairs = np.column_stack((np.minimum(a, b), np.maximum(a, b)))
         return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+    def expanded(self, limit: int = PAIR_LIMIT) -> Closure:
+        """Write groups as pairs of components."""
+        if not len(self.groups):
+            return self
+        between = np.concatenate((self.component_cannot, self.groups.pairs(limit)[0]))
+        between = np.unique(between, axis=0).reshape(-1, 2)
+        return replace(self, component_cannot=between, groups=NO_GROUPS)
+
+    def are_apart(self, pairs: ArrayLike) -> NDArray[np.bool_]:
+        """Say of pairs of samples whether links or groups hold them apart.
+
+        Examples
+        --------
+        >>> from linkshift.links import Links
+        >>> Links(must=[(0, 1)], cannot=[(1, 2)]).closure().are_apart([(0, 2), (0, 1)])
+        array([ True, False])
+        """
+        from scipy.sparse import csr_array
+
+        ends = np.sort(self.component[np.asarray(pairs, dtype=np.int64).reshape(-1, 2)], axis=1)
+        n, found = self.n_components, self.component_cannot
+        linked = np.isin(ends[:, 0] * n + ends[:, 1], found[:, 0] * n + found[:, 1])
+        groups = self.groups
+        ones = np.ones(len(groups.member))
+        table = csr_array((ones, (groups.member, groups.group)), shape=(n, len(groups)))
+        shared = table[ends[:, 0]].multiply(table[ends[:, 1]]).sum(axis=1)
+        return np.asarray(linked | ((np.asarray(shared) > 0) & (ends[:, 0] != ends[:, 1])))
 
 
 def _ranges(starts: IntArray, counts: IntArray) -> IntArray:
@@ -153,7 +185,7 @@ def inside(cannot: IntArray, component: IntArray) -> NDArray[np.bool_]:
     return np.asarray(component[cannot[:, 0]] == component[cannot[:, 1]])
 
 
-def close_components(component: IntArray, cannot: IntArray) -> Closure:
+def close_components(component: IntArray, cannot: IntArray, apart: Groups = NO_GROUPS) -> Closure:
     """Close consistent links, given the components; the caller has ruled conflicts out."""
     n_components = int(component.max(initial=-1)) + 1
     order = np.argsort(component, kind="stable")
@@ -161,7 +193,9 @@ def close_components(component: IntArray, cannot: IntArray) -> Closure:
     between = np.unique(np.sort(component[cannot], axis=1), axis=0).reshape(-1, 2)
     for array in (component, order, starts, between):
         array.setflags(write=False)
-    return Closure(component, n_components, between, order, starts.astype(np.int64))
+    return Closure(
+        component, n_components, between, order, starts.astype(np.int64), apart.mapped(component)
+    )
 
 
 # What a subset keeps of the closure ---------------------------------------------------------

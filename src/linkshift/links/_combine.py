@@ -43,7 +43,7 @@ def frozen(parsed: Parsed) -> Parsed:
     arrays = (np.array(must), np.array(cannot), *confidences)
     for array in arrays:
         array.setflags(write=False)
-    return Parsed(*arrays, names)
+    return Parsed(*arrays, names, parsed.apart)
 
 
 def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Parsed:
@@ -58,7 +58,7 @@ def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Pa
         if missing == "raise" and not known.all():
             raise _unknown_id(parsed, kind, int(np.argmin(known)), table)
         out[kind], out[f"{kind}_confidence"] = found[known], confidence[known]
-    return Parsed(**out, names=None)
+    return Parsed(**out, names=None, apart=parsed.apart)
 
 
 def _unknown_id(parsed: Parsed, kind: Kind, position: int, table: dict[Hashable, int]) -> PairError:
@@ -98,7 +98,7 @@ def union(first: Parsed, second: Parsed) -> Parsed:
         out[kind], out[f"{kind}_confidence"] = without_duplicates(
             np.concatenate(pairs), np.concatenate(confidence)
         )
-    return Parsed(**out, names=tuple(codes) or None)
+    return Parsed(**out, names=tuple(codes) or None, apart=first.apart + second.apart)
 
 
 def _recoded(parsed: Parsed, codes: dict[Hashable, int]) -> Parsed:
@@ -129,7 +129,7 @@ def difference(parsed: Parsed, unwanted: Parsed) -> Parsed:
                 )
             keep[index] = False
         out[kind], out[f"{kind}_confidence"] = pairs[keep], confidence[keep]
-    return Parsed(**out, names=parsed.names)
+    return Parsed(**out, names=parsed.names, apart=parsed.apart)
 
 
 def without(parsed: Parsed, must: IntArray, cannot: IntArray) -> Parsed:
@@ -144,7 +144,7 @@ def without(parsed: Parsed, must: IntArray, cannot: IntArray) -> Parsed:
 
 def identity(parsed: Parsed) -> Hashable:
     """Give what two equal sets of pairs have in common, whatever their order."""
-    parts: list[Hashable] = []
+    parts: list[Hashable] = [parsed.apart.member.tobytes(), parsed.apart.start.tobytes()]
     for kind in KINDS:
         pairs, confidence = weighted(parsed, kind)
         if parsed.names is None:

@@ -14,6 +14,7 @@ from linkshift.links._combine import named
 from linkshift.links._graph import Found, compact
 from linkshift.links._parse import IntArray
 from linkshift.links._removal import Pair, Removal, smallest_removal
+from linkshift.links._settle import quarrels, settle
 
 if TYPE_CHECKING:
     from linkshift.links._links import Links
@@ -83,7 +84,9 @@ class Conflicts(Found[Conflict]):
 
     def __init__(self, links: Links) -> None:
         self.links = links
-        self._graph, self._rows = compact(links._pairs.must, links._pairs.cannot)
+        # Beside the cannot-links, pairs of a group that must-links join; they come last.
+        self._cannot = np.concatenate((links._pairs.cannot, quarrels(links._pairs)))
+        self._graph, self._rows = compact(links._pairs.must, self._cannot)
         self._positions = self._graph.conflicting()
         self._index = {int(p): i for i, p in enumerate(self._positions)}
         self._found: dict[int, Conflict] = {}
@@ -93,8 +96,16 @@ class Conflicts(Found[Conflict]):
 
     @property
     def positions(self) -> IntArray:
-        """Positions of the contradicted cannot-links among all, found without their chains."""
+        """Positions of the contradicted cannot-links among all, found without their chains.
+
+        From the number of cannot-links on, they are pairs of groups of rows that are apart.
+        """
         return self._positions
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The contradicted cannot-links, found without their chains."""
+        return tuple(named(self._cannot[self._positions], self.links._pairs.names))
 
     def __iter__(self) -> Iterator[Conflict]:
         return iter(self[:])  # found together
@@ -102,6 +113,8 @@ class Conflicts(Found[Conflict]):
     def __str__(self) -> str:
         must, cannot = self.links._pairs[:2]
         given = f"{counted(len(must), 'must-link')} and {counted(len(cannot), 'cannot-link')}"
+        if groups := len(self.links._pairs.apart):
+            given += f", {counted(groups, 'group')} of rows apart"
         if not self:
             return f"No conflicts among {given}."
         lines = [f"{counted(len(self), 'conflict')} among {given}:"]
@@ -116,9 +129,14 @@ class Conflicts(Found[Conflict]):
 
         The sum of the removed confidences is smallest; with equal confidences
         that means fewest links. ``.exact`` says whether this is proven. Where
-        several sets are equally small, one of them is given.
+        several sets are equally small, one of them is given. Groups of rows that are apart stay.
         """
         pairs = self.links._pairs
+        if len(pairs.apart):
+            settled = settle(self.links)
+            gone, exact = settled.set_aside, settled.exact
+            confidence = gone.must_confidence.sum() + gone.cannot_confidence.sum()
+            return Removal(gone.must_ids, gone.cannot_ids, float(confidence), exact)
         must, cannot, exact = smallest_removal(
             self._graph, pairs.must_confidence, pairs.cannot_confidence
         )

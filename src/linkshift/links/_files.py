@@ -7,13 +7,18 @@ import io
 import json
 import os
 import re
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from linkshift._core.files import write_text
 from linkshift._core.text import PathLike, check_text, csv_lines, is_number, short
 from linkshift.links._combine import named, weighted
+from linkshift.links._groups import Groups
 from linkshift.links._parse import (
     KINDS,
     Duplicates,
@@ -26,8 +31,14 @@ from linkshift.links._parse import (
 )
 
 FORMAT = "linkshift.Links"
-INTEGER = re.compile(r"[+-]?[0-9]{1,400}")  # Python itself refuses to read very many digits
+# Python itself refuses to read very many digits; spreadsheets and pandas write 468 as 468.0.
+INTEGER = re.compile(r"([+-]?[0-9]{1,400})(?:\.0*)?")
 COLUMNS = ("a", "b", "kind", "confidence")
+WORDS = {
+    "must": ("must", "must-link", "same", "s", "1", "true"),
+    "cannot": ("cannot", "cannot-link", "different", "d", "0", "-1", "false"),
+}
+_KIND_OF = {word: kind for kind, words in WORDS.items() for word in words}
 
 
 class Record(NamedTuple):
@@ -44,6 +55,11 @@ def write_csv(pairs: Parsed, path: PathLike) -> None:
     """Write columns ``a,b,kind``, and ``confidence`` when some link is not certain."""
     if pairs.names is not None:
         _check_text_ids(pairs.names)
+    if len(pairs.apart):
+        raise ValueError(
+            f"CSV holds pairs, and there are {len(pairs.apart)} groups of rows that are apart. Use "
+            "links.to_json, which keeps them, or links.expanded().to_csv"
+        )
     certain = bool((pairs.must_confidence == 1).all() and (pairs.cannot_confidence == 1).all())
     text = io.StringIO()
     # The writer does not see that a lone carriage return needs quotes.
@@ -87,12 +103,13 @@ def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     """Read what `write_csv` writes, and what people write by hand."""
     records = read_records(path)
     texts = None
-    convert: type = str
+    convert: Callable[[str], Any] = str
     if ids is not None:
         # In the file every id is text; an id such as 1001 is found by how it is written.
         texts = [str(name) for name in as_items(ids)]
+        convert = partial(_id_text, known=set(texts))
     elif first_name(records) is None:
-        convert = int
+        convert = _row
     else:
         _refuse_numbers(records, path)
     arguments: dict[str, Any] = {}
@@ -103,6 +120,21 @@ def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
         arguments[f"{kind}_confidence"] = [record.confidence for record in chosen]
         lines[kind] = [record.line for record in chosen]
     return CsvContent(arguments, texts, lines)
+
+
+def _whole(text: str) -> str:
+    """Give 468 for 468.0; other text as it is."""
+    found = INTEGER.fullmatch(text)
+    return text if found is None else found[1]
+
+
+def _row(text: str) -> int:
+    return int(_whole(text))
+
+
+def _id_text(text: str, known: set[str]) -> str:
+    """Give an id as the data write it: 468.0 is 468 there, unless 468.0 is an id itself."""
+    return _whole(text) if text not in known and _whole(text) in known else text
 
 
 def first_name(records: Iterable[Record]) -> tuple[int, str] | None:
@@ -162,24 +194,30 @@ def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
 
 def _header(cells: list[str], where: str) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
-    if not {"a", "b", "kind"} <= set(header) or len(set(header)) < len(header):
+    ours = [name for name in header if name in COLUMNS]
+    if not {"a", "b", "kind"} <= set(ours) or len(set(ours)) < len(ours):
         raise ValueError(
             f"{where}: expected the header a,b,kind[,confidence], got {short(','.join(cells))}; "
             "name the columns in the first line"
         )
-    unknown = [name for name in header if name not in COLUMNS]
-    if unknown:
-        raise ValueError(
-            f"{where}: unknown column {short(unknown[0])}; expected a,b,kind[,confidence]"
-        )
+    # Notes, dates and names of annotators may stand beside; a slip of the pen may not.
+    for name in header:
+        meant = [] if "confidence" in header else get_close_matches(name, ["confidence"], 1, 0.75)
+        if meant and name not in COLUMNS:
+            raise ValueError(
+                f"{where}: unknown column {short(name)}; did you mean 'confidence'? Columns beside "
+                "a,b,kind,confidence may have any other name"
+            )
     return header
 
 
 def _record(row: dict[str, str], line: int, where: str) -> Record:
-    kind = row["kind"].lower()
-    if kind not in ("must", "cannot"):
+    word = row["kind"].lower()
+    kind = _KIND_OF.get(_whole(word))
+    if kind is None:
         raise ValueError(
-            f"{where}: kind must be 'must' or 'cannot', got {short(row['kind'])}; correct it"
+            f"{where}: kind must be 'must' (same, s, 1, true) or 'cannot' (different, d, 0, "
+            f"false), got {short(row['kind'])}; correct it"
         )
     for column in ("a", "b"):
         if not row[column]:
@@ -205,19 +243,21 @@ def to_json(pairs: Parsed, n_samples: int | None) -> str:
     return json.dumps(
         {
             "format": FORMAT,
-            "version": 1,
+            # Who reads version 1 only must not lose groups without a word.
+            "version": 2 if len(pairs.apart) else 1,
             "keyed_by": "row" if pairs.names is None else "id",
             "n_samples": n_samples,
             "must": named(pairs.must, pairs.names),
             "cannot": named(pairs.cannot, pairs.names),
             "must_confidence": pairs.must_confidence.tolist(),
             "cannot_confidence": pairs.cannot_confidence.tolist(),
-        },
+        }
+        | ({"apart": [group.tolist() for group in pairs.apart]} if len(pairs.apart) else {}),
         allow_nan=False,
     )
 
 
-def read_json(source: PathLike, duplicates: Duplicates = "raise") -> tuple[Parsed, int | None]:
+def read_json(source: PathLike, duplicates: Duplicates = "count") -> tuple[Parsed, int | None]:
     """Read JSON text, or the file at a path: the pairs and the number of samples."""
     where, data = load_json(source)
     if data.get("keyed_by") not in ("row", "id"):
@@ -233,6 +273,8 @@ def read_json(source: PathLike, duplicates: Duplicates = "raise") -> tuple[Parse
         pairs = parse(
             *(data[name] for name in wanted[:4]), keyed=data["keyed_by"], duplicates=duplicates
         )
+        if data["version"] == 2:
+            pairs = pairs._replace(apart=_groups(data))
         if n_samples is not None:
             n_samples = check_count(n_samples)
             if pairs.names is None:
@@ -242,6 +284,19 @@ def read_json(source: PathLike, duplicates: Duplicates = "raise") -> tuple[Parse
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}: {error}") from error
     return pairs, n_samples
+
+
+def _groups(data: dict[str, Any]) -> Groups:
+    """Check and read the groups of rows that are apart."""
+    parts = data.get("apart")
+    if data["keyed_by"] != "row":
+        raise ValueError("groups of rows that are apart are kept by row, and keyed_by is 'id'")
+    if not isinstance(parts, list) or not all(isinstance(part, list) for part in parts):
+        raise ValueError("'apart' must be a list of lists of rows, as links.to_json() writes it")
+    rows = [row for part in parts for row in part]
+    if not all(type(row) is int and 0 <= row < 2**63 for row in rows):
+        raise ValueError("'apart' must hold row numbers, counted from 0")
+    return Groups.of(rows, np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
 
 
 def load_json(source: PathLike) -> tuple[str, dict[str, Any]]:
@@ -267,8 +322,9 @@ def load_json(source: PathLike) -> tuple[str, dict[str, Any]]:
             f"{where} does not hold links: expected 'format': '{FORMAT}', as links.to_json() "
             "writes it"
         )
-    if data.get("version") != 1:
+    if data.get("version") not in (1, 2):
         raise ValueError(
-            f"{where} has version {short(data.get('version'))}; this linkshift reads version 1"
+            f"{where} has version {short(data.get('version'))}; this linkshift reads versions 1 "
+            "and 2"
         )
     return where, data

@@ -8,20 +8,18 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkshift._core.files import write_text
-from linkshift.links import _combine, _files, _parse
-from linkshift.links._build import RandomState, links_of_labels, sample_of_labels
+from linkshift.links import _combine, _files, _parse, _sparse
 from linkshift.links._closure import Closure, close_components, components, inside
 from linkshift.links._conflicts import Conflicts, conflict_error
+from linkshift.links._made import MadeLinks
 from linkshift.links._parse import KINDS, Duplicates, PairError, Parsed
 from linkshift.links._redundant import Redundant
 from linkshift.links._settle import Settled, settle
-from linkshift.links._subset import renumber, renumber_closed, row_selection
+from linkshift.links._subset import renumber, renumber_closed, row_selection, stand_ins
 from linkshift.links._summary import Summary, summarise
-from linkshift.links._value import PairSet
 
 
-class Links(PairSet):
+class Links(MadeLinks):
     """Pairs of samples that belong together (must) or apart (cannot).
 
     A frozen value: every method gives a new object. Two `Links` are equal when they hold the same
@@ -39,9 +37,14 @@ class Links(PairSet):
         become row numbers here.
     n_samples : int, default=None
         Number of rows of the data. If given, rows beyond it raise.
-    duplicates : {"raise", "drop"}, default="raise"
-        A pair given twice within one kind raises, or is kept once with its higher confidence. The
-        same pair as must and as cannot is no error here: `conflicts` reports it.
+    duplicates : {"count", "raise", "drop"}, default="count"
+        What becomes of a pair that is given again. "count" keeps it once, with its highest
+        confidence. Given three times and more in both kinds, it is of the kind that the larger sum
+        of confidences speaks for, and its confidence is multiplied by its share of the votes:
+        three times must and once cannot is a must-link of 0.75, with a warning. "drop" does not
+        weigh must against cannot, "raise" refuses a pair that is given twice within one kind. A
+        pair that is must and cannot, once each or as surely, is a contradiction: no error here,
+        `conflicts` reports it.
 
     Attributes
     ----------
@@ -73,7 +76,7 @@ class Links(PairSet):
         cannot_confidence: ArrayLike | None = None,
         ids: Iterable[Hashable] | None = None,
         n_samples: int | None = None,
-        duplicates: Duplicates = "raise",
+        duplicates: Duplicates = "count",
     ) -> None:
         keyed: _parse.Keyed = "auto" if ids is None else "id"
         parsed = _parse.parse(
@@ -97,69 +100,8 @@ class Links(PairSet):
     # Ways in ---------------------------------------------------------------------------------
 
     @classmethod
-    def from_labels(cls, y: Any, *, complete: bool = False) -> Self:
-        """Say with links what partial labels say.
-
-        The samples of a class are must-linked in a chain, and each two classes are held apart by
-        one cannot-link between their first samples. The closure of these links is complete,
-        although their number is only n + c (c - 1) / 2 for n labelled samples in c classes.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels; -1, None, NaN or blank text where unknown.
-        complete : bool, default=False
-            Link every two labelled samples instead, n (n - 1) / 2 pairs. They mean the same,
-            but weigh more where links are counted: in :func:`linkshift.refine`, a chain has
-            one cannot-link to say what all pairs of two classes say.
-
-        Examples
-        --------
-        >>> links = Links.from_labels([0, 1, -1, 0, 0])
-        >>> links.must.tolist(), links.cannot.tolist()
-        ([[0, 3], [3, 4]], [[0, 1]])
-        """
-        must, cannot, n_samples = links_of_labels(y, complete=complete)
-        return cls(must, cannot, n_samples=n_samples)
-
-    @classmethod
-    def sample(
-        cls, y: Any, n_links: int, *, random_state: RandomState = None, error_rate: float = 0.0
-    ) -> Self:
-        """Draw random links from known labels, as an experiment does.
-
-        One cannot-link is drawn between each two classes, the rest uniformly
-        among all other pairs: a must-link within a class, else a cannot-link
-        [1]_. Samples labelled -1 (or None, NaN) take no part.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples,)
-            Labels.
-        n_links : int
-            How many links in all; at least the number of pairs of classes.
-        random_state : int, Generator, RandomState or None, default=None
-            The source of chance.
-        error_rate : float, default=0.0
-            This share of the links, chosen at random among all of them, gets the wrong kind.
-
-        References
-        ----------
-        .. [1] M. Schier, C. Reinders, B. Rosenhahn, "Constrained Mean Shift
-           Clustering", SIAM International Conference on Data Mining, 2022, section 5.2.
-
-        Examples
-        --------
-        >>> links = Links.sample([0, 0, 1, 1, -1], 6, random_state=0)
-        >>> links
-        Links(2 must, 4 cannot, 5 samples)
-        """
-        must, cannot, n_samples = sample_of_labels(y, n_links, random_state, error_rate)
-        return cls(must, cannot, n_samples=n_samples)
-
-    @classmethod
     def coerce(cls, value: Any) -> Links:
-        """Accept what people pass as links: Links, None, a dict or (must, cannot).
+        """Accept what people pass: Links, None, a dict, (must, cannot) or a sparse matrix.
 
         Examples
         --------
@@ -179,6 +121,8 @@ class Links(PairSet):
             return cls(**value)
         if isinstance(value, tuple) and len(value) == 2:
             return cls(*value)
+        if _sparse.is_sparse(value):
+            return cls.from_sparse(value)
         raise TypeError(
             f"links must be a linkshift.Links, got {type(value).__name__}; "
             "build one with Links(must=[(0, 1)], cannot=[(0, 9)])"
@@ -235,16 +179,20 @@ class Links(PairSet):
         pairs = self._by_row("take")
         rows = row_selection(indices, self._n_samples, self._rows_needed())
         must, cannot = (_combine.weighted(pairs, kind) for kind in KINDS)
+        place = np.full(max(self._rows_needed(), int(rows.max(initial=-1)) + 1), -1, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
         if closed:
             if conflicts := self.conflicts():
                 raise conflict_error(conflicts)
+            place = stand_ins(place, must)
             must, cannot = renumber_closed(must, cannot, rows)
         else:
             must, cannot = renumber(*must, rows), renumber(*cannot, rows)
-        return self._make(Parsed(must[0], cannot[0], must[1], cannot[1], None), len(rows))
+        apart = pairs.apart.mapped(place)
+        return self._make(Parsed(must[0], cannot[0], must[1], cannot[1], None, apart), len(rows))
 
     def where(self, must: ArrayLike, cannot: ArrayLike) -> Self:
-        """Keep some of the pairs, for the same rows.
+        """Keep some of the pairs, for the same rows; groups stay.
 
         Parameters
         ----------
@@ -313,7 +261,7 @@ class Links(PairSet):
         return links if n_samples is None else links.check(n_samples)
 
     def remove(self, must: Any = None, cannot: Any = None) -> Self:
-        """Remove pairs; one that is not there raises.
+        """Remove pairs; one that is not there raises. Groups stay.
 
         Examples
         --------
@@ -345,9 +293,9 @@ class Links(PairSet):
             n_samples = self._n_samples if self._n_samples is not None else self._rows_needed()
         self.check(n_samples)
         component = components(pairs.must, n_samples)
-        if inside(pairs.cannot, component).any():
+        if inside(pairs.cannot, component).any() or pairs.apart.broken(component).any():
             raise conflict_error(self.conflicts())
-        return close_components(component, pairs.cannot)
+        return close_components(component, pairs.cannot, pairs.apart)
 
     def conflicts(self) -> Conflicts:
         """Find every contradiction, with its chain of must-links and what to remove.
@@ -411,10 +359,6 @@ class Links(PairSet):
 
     # Files -----------------------------------------------------------------------------------
 
-    def to_csv(self, path: _files.PathLike) -> None:
-        """Write columns ``a,b,kind``, and ``confidence`` when some link is not certain."""
-        _files.write_csv(self._pairs, path)
-
     @classmethod
     def read_csv(
         cls,
@@ -422,7 +366,7 @@ class Links(PairSet):
         *,
         ids: Iterable[Hashable] | None = None,
         n_samples: int | None = None,
-        duplicates: Duplicates = "raise",
+        duplicates: Duplicates = "count",
     ) -> Self:
         """Read columns ``a,b,kind[,confidence]``; kind is ``must`` or ``cannot``.
 
@@ -438,27 +382,13 @@ class Links(PairSet):
         except PairError as error:
             raise _files.at_line(error, path, content) from error
 
-    def to_json(self, path: _files.PathLike | None = None) -> str:
-        """Give the links as JSON text, `n_samples` included; also write it to `path` if given.
-
-        Examples
-        --------
-        >>> links = Links(must=[(0, 1)], must_confidence=0.1)
-        >>> Links.read_json(links.to_json()) == links
-        True
-        """
-        text = _files.to_json(self._pairs, self._n_samples)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
-
     @classmethod
     def read_json(
         cls,
         source: _files.PathLike,
         *,
         ids: Iterable[Hashable] | None = None,
-        duplicates: Duplicates = "raise",
+        duplicates: Duplicates = "count",
     ) -> Self:
         """Read JSON text, or the file at a path; `ids` resolve links that are kept by id.
 

@@ -9,12 +9,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkshift._core.text import short
+from linkshift._core.messages import Advice, warn
+from linkshift._core.text import counted, short
+from linkshift.links._groups import NO_GROUPS, Groups
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 Kind = Literal["must", "cannot"]
-Duplicates = Literal["raise", "drop"]
+Duplicates = Literal["count", "raise", "drop"]
+DUPLICATES = ("count", "raise", "drop")
 Keyed = Literal["auto", "row", "id"]
 
 KINDS: tuple[Kind, Kind] = ("must", "cannot")
@@ -53,13 +56,14 @@ class UnknownIdError(PairError):
 
 
 class Parsed(NamedTuple):
-    """Pairs as codes: row numbers, or positions in `names` when keyed by id."""
+    """Pairs as codes: row numbers, or positions in `names` when keyed by id; groups by row."""
 
     must: IntArray
     cannot: IntArray
     must_confidence: FloatArray
     cannot_confidence: FloatArray
     names: tuple[Hashable, ...] | None
+    apart: Groups = NO_GROUPS
 
 
 def parse(
@@ -69,11 +73,11 @@ def parse(
     cannot_confidence: ArrayLike | None,
     *,
     keyed: Keyed = "auto",
-    duplicates: Duplicates = "raise",
+    duplicates: Duplicates = "count",
 ) -> Parsed:
     """Check both kinds of pairs and their confidences."""
-    if duplicates not in ("raise", "drop"):
-        raise ValueError(f"duplicates must be 'raise' or 'drop', got {duplicates!r}")
+    if duplicates not in DUPLICATES:
+        raise ValueError(f"duplicates must be 'count', 'raise' or 'drop', got {duplicates!r}")
     raw: dict[Kind, Any] = {"must": _entries(must, "must"), "cannot": _entries(cannot, "cannot")}
     if keyed == "auto":
         keyed = "id" if any(_has_names(entries) for entries in raw.values()) else "row"
@@ -90,9 +94,10 @@ def parse(
         pairs[kind] = _ordered(pairs[kind], kind, names)
         if duplicates == "raise":
             _refuse_duplicates(pairs[kind], kind, names)
-        else:
-            pairs[kind], confidence[kind] = without_duplicates(pairs[kind], confidence[kind])
-    return Parsed(pairs["must"], pairs["cannot"], confidence["must"], confidence["cannot"], names)
+    given = Parsed(pairs["must"], pairs["cannot"], confidence["must"], confidence["cannot"], names)
+    if duplicates == "raise":
+        return given
+    return _by_votes(given, counts=duplicates == "count")
 
 
 def as_items(values: Any) -> list[Any]:
@@ -145,6 +150,11 @@ def check_range(parsed: Parsed, n_samples: int) -> None:
                 position,
                 "; rows count from 0. For a subset of the data use links.take(indices)",
             )
+    if (needed := 1 + int(parsed.apart.member.max(initial=-1))) > n_samples:
+        raise PairError(
+            f"a group of rows that are apart names row {needed - 1}, which is out of range for "
+            f"{n_samples} samples"
+        )
 
 
 def check_count(n_samples: Any, name: str = "n_samples") -> int:
@@ -165,6 +175,67 @@ def without_duplicates(pairs: IntArray, confidence: FloatArray) -> tuple[IntArra
     np.maximum.at(highest, group.ravel(), confidence)
     order = np.argsort(first)
     return pairs[first[order]], highest[order]
+
+
+def _by_votes(given: Parsed, *, counts: bool) -> Parsed:
+    """Keep each pair once, with its highest confidence; of both kinds, what most say.
+
+    A pair that is given three times and more, in both kinds, is of the kind with the larger sum of
+    confidences, and believed by its share of them. As much said for as against, and one answer of
+    each kind, stay a contradiction: nobody has won.
+    """
+    must, must_sure = without_duplicates(given.must, given.must_confidence)
+    cannot, cannot_sure = without_duplicates(given.cannot, given.cannot_confidence)
+    once = Parsed(must, cannot, must_sure, cannot_sure, given.names)
+    repeated = len(must) < len(given.must) or len(cannot) < len(given.cannot)
+    if not counts or not repeated:
+        return once
+    votes = [_sums(once.must, given.must, given.must_confidence)]
+    votes.append(_sums(once.cannot, given.cannot, given.cannot_confidence))
+    place = {pair: i for i, pair in enumerate(map(tuple, cannot.tolist()))}
+    keep = np.ones(len(must), dtype=bool), np.ones(len(cannot), dtype=bool)
+    sure = must_sure.copy(), cannot_sure.copy()
+    told: list[tuple[int, str]] = []
+    for i, pair in enumerate(map(tuple, must.tolist())):
+        j = place.get(pair)
+        if j is None or votes[0][1][i] + votes[1][1][j] < 3:
+            continue
+        total = votes[0][0][i], votes[1][0][j]
+        if np.isclose(*total, rtol=1e-9, atol=0):
+            continue
+        wins = int(total[1] > total[0])
+        at = (i, j)
+        keep[1 - wins][at[1 - wins]] = False
+        sure[wins][at[wins]] *= total[wins] / sum(total)
+        told.append((at[wins], KINDS[wins]))
+    if told:
+        _tell_votes(once, told, [float(sure[KINDS.index(kind)][at]) for at, kind in told])
+    return Parsed(must[keep[0]], cannot[keep[1]], sure[0][keep[0]], sure[1][keep[1]], given.names)
+
+
+def _sums(once: IntArray, pairs: IntArray, confidence: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Sum of the confidences of each pair, and how often it was given."""
+    place = {pair: i for i, pair in enumerate(map(tuple, once.tolist()))}
+    which = np.array([place[pair] for pair in map(tuple, pairs.tolist())], dtype=np.int64)
+    total = np.zeros(len(once))
+    np.add.at(total, which, confidence)
+    return total, np.bincount(which, minlength=len(once)).astype(np.int64)
+
+
+def _tell_votes(once: Parsed, told: list[tuple[int, str]], sure: list[float]) -> None:
+    at, kind = told[0]
+    a, b = getattr(once, kind)[at].tolist()
+    ends = (a, b) if once.names is None else (once.names[a], once.names[b])
+    warn(
+        Advice(
+            f"{counted(len(told), 'pair')} {'was' if len(told) == 1 else 'were'} answered several "
+            "times, not always alike: what most answers say counts, by its share of them. First: "
+            f"{kind}-link ({short(ends[0])}, {short(ends[1])}), confidence {sure[0]:.2g}.",
+            "duplicates='raise' refuses pairs that are given again.",
+            command="",
+            parameter="duplicates",
+        )
+    )
 
 
 def _entries(pairs: Any, kind: Kind) -> NDArray[Any] | list[tuple[Any, Any]]:
@@ -317,7 +388,7 @@ def _refuse_duplicates(pairs: IntArray, kind: Kind, names: Sequence[Hashable] | 
             "remove one",
             kind,
             second,
-            ", or pass duplicates='drop' to keep the higher confidence",
+            ", or leave duplicates='raise' out to count each pair once",
         )
 
 
@@ -335,7 +406,10 @@ def _confidence(
     array = array.astype(np.float64)
     if array.ndim == 0:
         if not 0 < array <= 1:
-            raise ValueError(f"{kind}_confidence must lie in (0, 1], got {float(array)}")
+            raise ValueError(
+                f"{kind}_confidence must lie in (0, 1], got {float(array):g}"
+                f"{_as_share(float(array))}"
+            )
         return np.full(len(pairs), float(array))
     if array.shape != (len(pairs),):
         raise ValueError(
@@ -347,8 +421,16 @@ def _confidence(
         position = int(wrong[0])
         raise PairError(
             f"{label(kind, position, pairs, names)}: its confidence must lie in (0, 1], "
-            f"got {array[position]}; remove a link that nobody believes",
+            f"got {array[position]:g}"
+            f"{_as_share(array[position]) or '; remove a link that nobody believes'}",
             kind,
             position,
         )
     return array
+
+
+def _as_share(confidence: float) -> str:
+    """Offer 0.95 to whoever wrote 95."""
+    if not 1 < confidence <= 100:
+        return ""
+    return f"; in percent? Divide by 100: {confidence / 100:g}"

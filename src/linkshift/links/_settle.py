@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkshift._core.disjoint import DisjointSets
+from linkshift.links._closure import components
 from linkshift.links._graph import LinkGraph, compact
-from linkshift.links._parse import FloatArray
+from linkshift.links._parse import FloatArray, IntArray, Parsed
 from linkshift.links._removal import smallest_removal
 
 if TYPE_CHECKING:
@@ -42,10 +43,36 @@ class Settled:
 def settle(
     links: Links, must_weight: ArrayLike | None = None, cannot_weight: ArrayLike | None = None
 ) -> Settled:
-    """See :meth:`Links.settle`."""
+    """See :meth:`Links.settle`. Groups of rows that are apart stay: links go instead."""
     must = _checked(links, "must", must_weight)
     cannot = _checked(links, "cannot", cannot_weight)
-    graph, _ = compact(links._pairs.must, links._pairs.cannot)
+    pairs, n_must = links._pairs, len(must)
+    n_links, heavy = n_must + len(cannot), 1.0 + must.sum() + cannot.sum()
+    held = quarrels(pairs)
+    while True:
+        graph, _ = compact(pairs.must, np.concatenate((pairs.cannot, held)))
+        kept, exact = _least(graph, must, np.concatenate((cannot, np.full(len(held), heavy))))
+        left = links.where(kept[:n_must], kept[n_must:n_links])
+        new = quarrels(left._pairs)
+        if not len(new):
+            break
+        held = np.unique(np.concatenate((held, new)), axis=0)
+    gone = links.where(~kept[:n_must], ~kept[n_must:n_links])
+    return Settled(left, gone._only_pairs(), exact)
+
+
+def quarrels(pairs: Parsed) -> IntArray:
+    """Pairs of groups, whose rows are apart, that must-links join."""
+    if not len(pairs.apart):
+        return np.empty((0, 2), dtype=np.int64)
+    n = 1 + max(int(pairs.must.max(initial=-1)), int(pairs.apart.member.max(initial=-1)))
+    return pairs.apart.together(components(pairs.must, n))
+
+
+def _least(
+    graph: LinkGraph, must: FloatArray, cannot: FloatArray
+) -> tuple[NDArray[np.bool_], bool]:
+    """Which links stay when those of least weight go, and whether that is proven."""
     conflicts = graph.conflicting()
     weight, n_must = np.concatenate((must, cannot)), len(must)
     kept, exact = np.ones(len(weight), dtype=bool), True
@@ -59,11 +86,7 @@ def settle(
         least = _extended(graph, weight, least)
         if proven or weight[least].sum() > weight[kept].sum():
             kept, exact = least, proven
-    return Settled(
-        links.where(kept[:n_must], kept[n_must:]),
-        links.where(~kept[:n_must], ~kept[n_must:]),
-        exact,
-    )
+    return kept, exact
 
 
 def _checked(links: Links, kind: str, given: ArrayLike | None) -> FloatArray:

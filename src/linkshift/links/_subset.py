@@ -57,6 +57,15 @@ def renumber(pairs: IntArray, confidence: FloatArray, selection: IntArray) -> We
     return np.sort(order[place[kept]], axis=1).reshape(-1, 2), confidence[kept]
 
 
+def stand_ins(place: IntArray, must: Weighted) -> IntArray:
+    """Give rows without a place that of a row which certain must-links join them to."""
+    component = components(must[0][must[1] == 1.0], len(place))
+    of_component = np.full(len(place), -1, dtype=np.int64)
+    placed = np.flatnonzero(place >= 0)[::-1]  # the first of a component has the last word
+    of_component[component[placed]] = place[placed]
+    return np.where(place >= 0, place, of_component[component])
+
+
 def renumber_closed(must: Weighted, cannot: Weighted, selection: IntArray) -> tuple[Weighted, ...]:
     """As `renumber`, and put links in place of chains that lost their middle."""
     rows, ends = np.unique(np.concatenate((must[0], cannot[0])), return_inverse=True)

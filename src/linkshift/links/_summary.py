@@ -25,8 +25,10 @@ class Summary:
     ----------
     n_must, n_cannot : int
         Numbers of links.
+    n_apart : int
+        Number of groups whose samples are all apart.
     n_named : int
-        Number of samples that some link names.
+        Number of samples that some link or group names.
     first : tuple
         For each group its first sample: the smallest row, or the id that came first.
     sizes, must, within, leaving : ndarray of int64
@@ -47,6 +49,7 @@ class Summary:
 
     n_must: int
     n_cannot: int
+    n_apart: int
     n_named: int
     first: tuple[Hashable, ...]
     sizes: IntArray
@@ -78,7 +81,8 @@ def summarise(pairs: Parsed) -> Summary:
     return Summary(
         n_must=len(pairs.must),
         n_cannot=len(pairs.cannot),
-        n_named=graph.n,
+        n_apart=len(pairs.apart),
+        n_named=len(np.union1d(rows, pairs.apart.member)),
         first=tuple(name for (name,) in named(rows[first[order]].reshape(-1, 1), pairs.names)),
         sizes=sizes[order],
         must=per_group(component[graph.must[:, 0]]),

@@ -37,7 +37,7 @@ def two_sided(closed: ClosedLinks) -> ClosedLinks:
     """
     if closed.contradictory:
         return closed
-    closure = closed.closure
+    closure = closed.closure.expanded()
     n, (a, b) = closure.n_components, closure.component_cannot.T
     # Two copies of every component, one a side; a cannot-link leads from side to side.
     crossing = np.concatenate([np.stack([a, b + n], axis=1), np.stack([a + n, b], axis=1)])

@@ -7,7 +7,11 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from linkshift.links import _combine, _parse
+from linkshift._core.files import write_text
+from linkshift._core.text import counted
+from linkshift.links import _combine, _files, _parse, _sparse
+from linkshift.links._closure import PAIR_LIMIT
+from linkshift.links._groups import NO_GROUPS
 from linkshift.links._parse import FloatArray, IntArray, PairError, Parsed
 
 
@@ -51,6 +55,16 @@ class PairSet:
     def cannot_confidence(self) -> FloatArray:
         """Confidence of each cannot-link."""
         return self._pairs.cannot_confidence
+
+    @property
+    def apart(self) -> tuple[IntArray, ...]:
+        """Groups of rows that are all apart from each other, as `apart_within` gives them."""
+        return tuple(self._pairs.apart)
+
+    @property
+    def separates(self) -> bool:
+        """Whether anything is held apart, by cannot-links or groups."""
+        return bool(len(self._pairs.cannot) or len(self._pairs.apart))
 
     @property
     def must_ids(self) -> tuple[tuple[Hashable, ...], ...]:
@@ -112,13 +126,93 @@ class PairSet:
 
     def _rows_needed(self) -> int:
         pairs = self._pairs
-        return 1 + max(int(pairs.must.max(initial=-1)), int(pairs.cannot.max(initial=-1)))
+        named = (pairs.must, pairs.cannot, pairs.apart.member)
+        return 1 + max(int(rows.max(initial=-1)) for rows in named)
+
+    def _only_pairs(self) -> Self:
+        """Leave the groups out."""
+        return self._make(self._pairs._replace(apart=NO_GROUPS), self._n_samples)
+
+    # Other forms -----------------------------------------------------------------------------
+
+    def expanded(self, limit: int = PAIR_LIMIT, *, shared: bool = False) -> Self:
+        """Write groups of rows that are apart as cannot-links, pair by pair.
+
+        Parameters
+        ----------
+        limit : int, default=50_000_000
+            Raise rather than build more pairs than this.
+        shared : bool, default=False
+            Give each pair of a group of m rows the confidence 2 / m, so that the group weighs as
+            much as m - 1 links. False makes them certain.
+
+        Examples
+        --------
+        >>> from linkshift import Links
+        >>> Links.apart_within(["a", "b", "a", "a"]).expanded().cannot.tolist()
+        [[0, 2], [0, 3], [2, 3]]
+        """
+        if not len(self._pairs.apart):
+            return self
+        pairs, share = self._by_row("expanded").apart.pairs(limit)
+        sure = share if shared else np.ones(len(pairs))
+        none = np.empty((0, 2), dtype=np.int64)
+        more = Parsed(none, pairs, np.empty(0), sure, None)
+        union = _combine.union(self._only_pairs()._pairs, more)
+        return self._make(union, self._n_samples)
+
+    def to_csv(self, path: _files.PathLike) -> None:
+        """Write columns ``a,b,kind``, and ``confidence`` when some link is not certain.
+
+        Groups of rows that are apart have no place there: `to_json` keeps them.
+        """
+        _files.write_csv(self._pairs, path)
+
+    def to_json(self, path: _files.PathLike | None = None) -> str:
+        """Give the links as JSON text, `n_samples` included; also write it to `path` if given.
+
+        Examples
+        --------
+        >>> from linkshift import Links
+        >>> links = Links(must=[(0, 1)], must_confidence=0.1)
+        >>> Links.read_json(links.to_json()) == links
+        True
+        """
+        text = _files.to_json(self._pairs, self._n_samples)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    def to_sparse(self, n_samples: int | None = None) -> Any:
+        """Give the links as a symmetric sparse matrix: confidences, below zero for cannot.
+
+        Parameters
+        ----------
+        n_samples : int, default=None
+            Number of rows. None means the number the links know, or else the largest row named,
+            plus one.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n_samples, n_samples)
+
+        Examples
+        --------
+        >>> from linkshift import Links
+        >>> Links(must=[(0, 1)], cannot=[(1, 2)]).to_sparse().toarray()
+        array([[ 0.,  1.,  0.],
+               [ 1.,  0., -1.],
+               [ 0., -1.,  0.]])
+        """
+        if n_samples is None:
+            n_samples = self._n_samples if self._n_samples is not None else self._rows_needed()
+        return _sparse.to_matrix(self.expanded().check(n_samples)._by_row("to_sparse"), n_samples)
 
     # A value ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Give the number of pairs."""
-        return len(self._pairs.must) + len(self._pairs.cannot)
+        """Give the number of pairs; a group of rows that are apart counts as one more."""
+        return len(self._pairs.must) + len(self._pairs.cannot) + len(self._pairs.apart)
 
     def __bool__(self) -> bool:
         return len(self) > 0
@@ -133,6 +227,9 @@ class PairSet:
 
     def __repr__(self) -> str:
         parts = [f"{len(self._pairs.must)} must", f"{len(self._pairs.cannot)} cannot"]
+        if groups := len(self._pairs.apart):
+            rows = len(np.unique(self._pairs.apart.member))
+            parts.append(f"{counted(groups, 'group')} of {rows} rows apart")
         sure = np.concatenate((self.must_confidence, self.cannot_confidence))
         if sure.min(initial=1.0) < 1:
             parts.append(f"confidence {sure.min():g} to {sure.max():g}")

@@ -168,17 +168,19 @@ def settled_answers(
             value=conflicts,
         )
     none = links.where(np.zeros(len(links.must), bool), np.zeros(len(links.cannot), bool))
-    if not len(links):
+    none = none._only_pairs()
+    n_pairs = len(links.must) + len(links.cannot)  # groups are believed, as known labels are
+    if not n_pairs:
         return Answers(links, none)
     if conflicts == "refuse":
-        contrast = _belief(tables, links, torn=False).contrast if len(links) >= _FEW else None
+        contrast = _belief(tables, links, torn=False).contrast if n_pairs >= _FEW else None
         return Answers(links, none, contrast=contrast)
     known = none
     if partial_labels is not None:
         known = Links.from_labels(known_classes(partial_labels, n))
     joined = links + known
     torn = bool(joined.conflicts())
-    if not torn and len(links) < _FEW:
+    if not torn and n_pairs < _FEW:
         return Answers(links, none)
     belief = _belief(tables, links, torn=torn)
     if not torn and _confirmed(joined, n) >= _CONFIRMED:
@@ -192,8 +194,8 @@ def settled_answers(
         _with_known(joined, links, known, "must", must, heavy),
         _with_known(joined, links, known, "cannot", cannot, heavy),
     ).set_aside
-    rate = max(belief.error_rate, len(aside) / len(links))
-    if belief.error_rate <= _RELIABLE and len(aside) <= 1 + _RELIABLE * len(links):
+    rate = max(belief.error_rate, len(aside) / n_pairs)
+    if belief.error_rate <= _RELIABLE and len(aside) <= 1 + _RELIABLE * n_pairs:
         rate = 0.0
     doubted = _doubted(links, belief) if rate else None
     if doubted is not None:
@@ -228,7 +230,9 @@ def _belief(tables: Sequence[Any], links: Links, *, torn: bool) -> Belief:
         # The method will say what is wrong with them.
         return Belief(np.ones(len(links.must)), np.ones(len(links.cannot)), 0.0)
     found = link_belief(np.hstack(numbers), links, least_rate=_RELIABLE if torn else 0.0)
-    return found if len(links) >= _FEW else found._replace(error_rate=0.0, contrast=None)
+    if len(links.must) + len(links.cannot) < _FEW:
+        found = found._replace(error_rate=0.0, contrast=None)
+    return found
 
 
 def _with_known(

@@ -218,17 +218,6 @@ def _check_number(params: Params) -> None:
         )
 
 
-def _check_cannot_links(given: Given) -> None:
-    if not len(given.links.cannot) and "bandwidth" not in given.params:
-        raise Refusal(
-            "Constrained mean shift needs cannot-links: without them its growing bandwidth merges "
-            "all rows.",
-            "Give some, or a bandwidth, or use method='mean-shift'.",
-            command="Give some with --links or --labels-column, or use --method mean-shift.",
-            parameter="links",
-        )
-
-
 def _make_kernel(
     use_links: Any,
     setting: Setting,
@@ -248,7 +237,7 @@ def _describe_kernel(verb: str, model: Any) -> str:
 
 
 def _check_must_links(given: Given) -> None:
-    if len(given.links.cannot):
+    if given.links.separates:
         raise Refusal(
             "A projection takes must-links only, and there are cannot-links (known labels of two "
             "classes and more make some).",
@@ -277,7 +266,7 @@ def _describe_metric(model: Any) -> str:
 
 
 def _check_both_kinds(given: Given) -> None:
-    must, cannot = len(given.links.must), len(given.links.cannot)
+    must, cannot = len(given.links.must), int(given.links.separates)
     if not (must and cannot):
         which = "none" if not must + cannot else f"no {'cannot' if must else 'must'}-links"
         raise Refusal(
@@ -400,7 +389,6 @@ _ROWS = (
         make=_make_constrained,
         describe=_describe_constrained,
         check_params=_check_number,
-        check_given=_check_cannot_links,
         bandwidth=_bandwidth_of_constrained,
         conflicts="softened",
     ),

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
 from linkshift._core.attributes import all_or_none
-from linkshift.links import Links
+from linkshift.links import MOST_EXPANDED, BindsLinks, Links
 from linkshift.metric_learning.bases import label_bases, link_bases
 from linkshift.metric_learning.learning import Learned, learn
 from linkshift.metric_learning.measuring import GlobalMetric, LocalMetric, blocks, root, votes
@@ -77,7 +77,7 @@ class _OnlyGlobal:
     get_feature_names_out = available_if(_is_global)(_Transforms.get_feature_names_out)
 
 
-class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
+class SCML(BindsLinks, _OnlyGlobal, _Transforms, BaseEstimator):
     r"""Sparse compositional metric learning: a metric put together from simple ones.
 
     The squared distance from x is measured by a matrix made of K directions :math:`b_k` that tell
@@ -269,7 +269,10 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
         -------
         self
         """
+        links = self._links_for_fit(links)
         self._check_options(y, links)
+        if links is not None:
+            links = Links.coerce(links).expanded(MOST_EXPANDED)
         with all_or_none(self), threadpool_limits(limits=1):
             random = check_random_state(self.random_state)
             data, triplets, bases = self._prepare(X, y, links, random)
@@ -436,7 +439,9 @@ class SCML(_OnlyGlobal, _Transforms, BaseEstimator):
             raise ValueError("score needs either y or links: score(X, y) or score(X, links=links).")
         data = self._checked(X)
         if links is not None:
-            return self._share_held(data, Links.coerce(links).check(data.shape[0]))
+            return self._share_held(
+                data, Links.coerce(links).check(data.shape[0]).expanded(MOST_EXPANDED)
+            )
         if self._fit_y is None or self.classes_ is None:
             raise ValueError(
                 "The metric was learned from links, and no classes of training rows are known to "

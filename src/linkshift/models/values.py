@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
@@ -21,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import linkshift
 from linkshift._core.arrays import Array
-from linkshift.links import Links
+from linkshift.links import Groups, Links
 from linkshift.models.parts import ESTIMATORS, restore, taken
 from linkshift.models.rules import Refused, Rules, check_all
 from linkshift.profiles import Profile
@@ -34,6 +35,31 @@ _NAME_OF = {cls: name for name, cls in ESTIMATORS.items()}
 _REQUESTS = "_metadata_request"  # where scikit-learn keeps what set_fit_request(...) said
 _OUTPUT = "_sklearn_output_config"  # and what set_output(...) said
 _CONTAINERS = ("default", "pandas", "polars")
+
+
+class _Grouped(NamedTuple):
+    """Links with groups of rows that are apart."""
+
+    pairs: Links
+    member: Array
+    start: Array
+
+    @classmethod
+    def of(cls, links: Links) -> _Grouped:
+        groups = links._pairs.apart
+        return cls(links._only_pairs(), groups.member, groups.start)
+
+    def links(self) -> Links:
+        """Check the groups, and put them to the pairs."""
+        rows, start = self.member, self.start
+        if not len(start) or start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 2).any():
+            raise Refused("its groups of rows are no groups")
+        groups = Groups.of(rows, np.repeat(np.arange(len(start) - 1), np.diff(start)))
+        n = self.pairs.n_samples
+        if n is not None and rows.max(initial=-1) >= n:
+            raise Refused("its groups name rows that are not there")
+        return Links._make(self.pairs._pairs._replace(apart=groups), n)
+
 
 _ENDS = {"start": "any", "stop": "any", "step": "any"}
 _KERNELS = {"bandwidth": "float >0 | f n >0", "profile": "Profile", "dimension": "float 0.. ?"}
@@ -56,7 +82,12 @@ _OBJECTS: dict[str, tuple[type, Rules, Callable[..., Any]]] = {
             "cannot_confidence": "f * >0",
             "n_samples": "int 0.. ?",
         },
-        Links,
+        partial(Links, duplicates="raise"),
+    ),
+    "grouped": (
+        _Grouped,
+        {"pairs": "Links", "member": "i * 0..", "start": "i * 0.."},
+        lambda pairs, member, start: _Grouped(pairs, member, start).links(),
     ),
     "profile": (Profile, {"name": "str", "reach": "any"}, Profile),
     "range": (range, _ENDS, lambda start, stop, step: range(start, stop, step)),
@@ -109,6 +140,9 @@ class Encoder:
             if all(type(text) is str for text in texts):  # names of columns in scikit-learn
                 return {"text": texts}
             return {"array": self._put(value, where)}
+        if kind is Links and len(value.apart):
+            value = _Grouped.of(value)
+            kind = _Grouped
         for name, (cls, rules, _) in _OBJECTS.items():
             if kind is cls:
                 given = value.inputs() if hasattr(value, "inputs") else None
@@ -144,6 +178,7 @@ class Encoder:
                     f"Predictions do not need it: call {where}.set_params({name}=None) first."
                 )
         output = vars(model).get(_OUTPUT, {}).get("transform")
+        bound = vars(model).get("_bound_links")
         given = {k: inner(v, f".{k}") for k, v in parameters.items()}
         fields = taken(model) if _is_fitted(model) else {}
         fitted = {"dict": {k: inner(v, f".{k}") for k, v in fields.items()}}
@@ -152,6 +187,7 @@ class Encoder:
             "parameters": given,
             "fitted": fitted if fields else None,
             "requests": inner(_requests(model), ".get_metadata_routing()"),
+            **({"bound": inner(bound, ".with_links()")} if bound is not None else {}),
             **({"output": output} if output is not None else {}),
         }
 
@@ -257,6 +293,11 @@ class Decoder:
         if fitted is not None:
             restore(model, self.decode(fitted))
         self._request(model, self.decode(parts["requests"]))
+        if "bound" in parts:
+            bound = self.decode(parts["bound"])
+            if not isinstance(bound, Links) or not getattr(model, "_takes_links", False):
+                raise Refused("its header binds links that are none")
+            model._bound_links = bound
         if "output" in parts:
             if parts["output"] not in _CONTAINERS:
                 raise Refused("its header asks for an output that scikit-learn does not know")

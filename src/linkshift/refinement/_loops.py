@@ -8,16 +8,43 @@ __all__ = ["cheapest", "sweep"]
 
 
 @jit
+def _slot(keys, key):  # type: ignore[no-untyped-def]
+    """Place of a key in a table that is never more than half full, its own or a free one."""
+    at = key % keys.shape[0]
+    while keys[at] != key and keys[at] >= 0:
+        at = at + 1 if at + 1 < keys.shape[0] else 0
+    return at
+
+
+@jit
+def _count_members(keys, counts, unit_label, group, group_start, n_labels):  # type: ignore[no-untyped-def]
+    """Count the units of each label in each group."""
+    keys[:] = -1
+    counts[:] = 0
+    for u in range(unit_label.shape[0]):
+        if unit_label[u] >= 0:
+            for e in range(group_start[u], group_start[u + 1]):
+                at = _slot(keys, group[e] * n_labels + unit_label[u])
+                keys[at] = group[e] * n_labels + unit_label[u]
+                counts[at] += 1
+
+
+@jit
 def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
     """Run iterated conditional modes over units, in place.
 
     ``saved[c]`` is what label c saves against a label that nothing speaks for; only labels that
-    something speaks for, or against, are touched, so a unit costs its neighbours and links.
+    something speaks for, or against, are touched, so a unit costs its neighbours and links. Groups
+    speak against labels that are touched, and the unit's own, by the members that have them: how
+    many is looked up, so that a group costs its members and not their pairs.
     """
     near_start, near, near_weight = neighbours
-    unit, member, start, edges = units
+    unit, member, start, edges, group, group_start = units
     edge, weight, edge_start = edges
     n_units = start.shape[0] - 1
+    # A unit changes once a sweep: members, and as many more, are all that is ever in the table.
+    keys = np.empty(4 * group.shape[0] + 1, np.int64)
+    counts = np.empty(4 * group.shape[0] + 1, np.int64)
     saved = np.zeros(n_labels)
     count = np.zeros(n_labels)
     size = np.zeros(n_labels, np.int64)
@@ -29,6 +56,7 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
             unit_label[unit[i]] = labels[i]
     for _ in range(max_sweeps):
         changed = 0
+        _count_members(keys, counts, unit_label, group, group_start, n_labels)
         size[:] = 0
         for i in range(labels.shape[0]):
             if labels[i] >= 0:
@@ -72,6 +100,17 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
                         seen[c] = True
                         touched[n_touched] = c
                         n_touched += 1
+            if group_start[u] < group_start[u + 1]:
+                own = unit_label[u]
+                if own >= 0 and not seen[own]:
+                    seen[own] = True
+                    touched[n_touched] = own
+                    n_touched += 1
+                for t in range(n_touched):
+                    c = touched[t]
+                    for e in range(group_start[u], group_start[u + 1]):
+                        others = counts[_slot(keys, group[e] * n_labels + c)]
+                        saved[c] -= penalty * (others - 1 if c == own else others)
             best = unit_label[u]
             best_saved = saved[best] if best >= 0 else -np.inf
             for t in range(n_touched):
@@ -82,6 +121,13 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
             for t in range(n_touched):
                 saved[touched[t]] = 0.0
                 seen[touched[t]] = False
+            if best != unit_label[u]:
+                for e in range(group_start[u], group_start[u + 1]):
+                    if unit_label[u] >= 0:
+                        counts[_slot(keys, group[e] * n_labels + unit_label[u])] -= 1
+                    at = _slot(keys, group[e] * n_labels + best)
+                    keys[at] = group[e] * n_labels + best
+                    counts[at] += 1
             unit_label[u] = best
             for m in range(start[u], start[u + 1]):
                 if labels[member[m]] != best:

@@ -47,13 +47,24 @@ def closed_for(
 ) -> ClosedLinks:
     """Close links for a number of clusters: of two, two cannot-links make a must-link."""
     most = max_clusters if n_clusters is None else n_clusters
+    parameter = "n_clusters" if max_clusters is None else "max_clusters"
     if most == 1 and len(closed.certain.cannot):
         raise Refusal(
             "One cluster is too few: there are cannot-links.",
             "Give a larger number, or leave the cannot-links out.",
-            parameter="n_clusters" if max_clusters is None else "max_clusters",
+            parameter=parameter,
             value=1,
         )
+    if most is not None and not closed.contradictory:
+        needed = int(closed.closure.groups.sizes.max(initial=0))
+        if needed > most:
+            raise Refusal(
+                f"{counted(most, 'cluster')} {'is' if most == 1 else 'are'} too few: {needed:,} "
+                "rows of one group are all apart from each other.",
+                f"Give a number of {needed:,} or more, or leave the groups out.",
+                parameter=parameter,
+                value=most,
+            )
     return two_sided(closed) if most == 2 else closed
 
 
@@ -90,7 +101,8 @@ def to_count(
     most = at_most if exactly is None else exactly
     if most is None:
         return dense(labels)
-    points, closure = X.astype(np.float64), agreeing(closed)
+    # Of groups that have no more members than clusters are asked for, the pairs are not too many.
+    points, closure = X.astype(np.float64), agreeing(closed).expanded()
     labels = _with_units(dense(labels), closure)
     if weight is None:
         weight = np.ones(len(labels))

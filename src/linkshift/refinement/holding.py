@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 
 from linkshift._core.arrays import Array
@@ -26,6 +29,7 @@ def agreeing(closed: ClosedLinks) -> Closure:
     component = ClosedLinks(certain, closed.n_samples).must_component
     ends = component[certain.cannot]
     torn = np.unique(ends[ends[:, 0] == ends[:, 1], 0])
+    torn = np.union1d(torn, component[closed.groups.split(component).member])
     clean = certain.where(~np.isin(component[certain.must[:, 0]], torn), ends[:, 0] != ends[:, 1])
     return ClosedLinks(clean, closed.n_samples).closure
 
@@ -34,6 +38,7 @@ def warn_of_broken(labels: Array, closed: ClosedLinks) -> None:
     """Tell how many certain links do not hold, as happens when they contradict each other."""
     report = link_satisfaction(labels, closed.certain)
     broken = len(report.violated_must) + len(report.violated_cannot)
+    broken += report.n_apart - report.apart_kept
     if broken:
         warn(
             Advice(
@@ -73,25 +78,39 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     for a, b in closure.component_cannot.tolist():
         foes.setdefault(a, []).append(b)
         foes.setdefault(b, []).append(a)
-    linked = sorted(set(np.flatnonzero(closure.sizes > 1).tolist()) | set(foes))
+    groups: dict[int, list[int]] = {}
+    for c, g in zip(closure.groups.member.tolist(), closure.groups.group.tolist(), strict=True):
+        groups.setdefault(c, []).append(g)
+    linked = sorted(set(np.flatnonzero(closure.sizes > 1).tolist()) | set(foes) | set(groups))
     rows = {c: closure.members(c) for c in linked}
     label = {c: majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
     n_labels = int(labels.max(initial=-1)) + 1
+    shared = Counter((g, label[c]) for c in groups for g in groups[c])
     quarrels = {
-        c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ())) for c in linked
+        c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ()))
+        + sum(label[c] >= 0 and shared[g, label[c]] - 1 for g in groups.get(c, ()))
+        for c in linked
     }
     fixed: dict[int, int] = {}
+    in_group: set[tuple[int, int]] = set()  # labels that are fixed in each group
     for c in sorted(linked, key=lambda c: (quarrels[c], -len(rows[c]), c)):
         taken = {fixed[f] for f in foes.get(c, ()) if fixed.get(f, -1) >= 0}
+        mine = groups.get(c, ())
+
+        def is_taken(label: int, taken: set[int] = taken, mine: Sequence[int] = mine) -> bool:
+            return label in taken or any((g, label) in in_group for g in mine)
+
         homeless = label[c] < 0 and len(rows[c]) > 1  # must-linked noise shares a new home
-        if label[c] in taken or homeless:
+        if is_taken(label[c]) or homeless:
             near = neighbours[rows[c]]
             around = np.concatenate([labels[rows[c]], labels[near[near >= 0]]])
-            votes = np.bincount(around[around >= 0], minlength=n_labels)
-            free = [g for g in np.argsort(-votes, kind="stable").tolist() if g not in taken]
-            label[c] = free[0] if free and votes[free[0]] > 0 else n_labels
+            favoured, votes = np.unique(around[around >= 0], return_counts=True)
+            order = favoured[np.argsort(-votes, kind="stable")].tolist()
+            label[c] = next((g for g in order if not is_taken(g)), n_labels)
             n_labels = max(n_labels, label[c] + 1)
         fixed[c] = label[c]
+        if label[c] >= 0:
+            in_group.update((g, label[c]) for g in mine)
     for c in linked:
         labels[rows[c]] = label[c]
     return dense(labels)

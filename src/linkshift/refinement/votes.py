@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 
 import numpy as np
 
@@ -33,17 +34,21 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
     .. math:: s_{ab} = (m_{ab} - c_{ab}) \log \tfrac{1}{\rho} - (1 - \rho)\, e_{ab} - \pi,
 
     must be positive. m and c are sums of confidences, :math:`\rho = 0.15, \pi = 1`. No merger
-    breaks more cannot-links than it mends must-links. Noise has no vote. Returns labels from 0
-    without gaps.
+    breaks more cannot-links than it mends must-links. Rows of a group that are apart count as
+    cannot-links, pair by pair. Noise has no vote. Returns labels from 0 without gaps.
     """
     labels = dense(labels)
     into = np.arange(int(labels.max(initial=-1)) + 1)
     if not into.size:
         return labels
     inside, between = _sums(labels, links, len(into))
+    members = _members(labels, links, len(into))
 
     def score(a: int, b: int) -> float:
         must, cannot = between[a][b]
+        if members is not None and must > cannot:
+            few, many = sorted((members[a], members[b]), key=len)
+            cannot += sum(count * many[group] for group, count in few.items() if group in many)
         least = [max(inside[c] - float(np.sqrt(inside[c])), 0.0) for c in (a, b)]
         expected = 2.0 * float(np.sqrt(least[0] * least[1]))
         return _WEIGHT * (must - cannot) - (1.0 - _IMPURITY) * expected - _PRIOR
@@ -63,6 +68,8 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
         if len(between[a]) < len(between[b]):
             a, b = b, a
         into[b] = a
+        if members is not None:
+            members[a].update(members[b])
         inside[a] += inside[b] + between[a].pop(b)[0]
         for other, (must, cannot) in between.pop(b).items():
             if other == a:
@@ -75,6 +82,19 @@ def merge_by_votes(labels: Array, links: Links) -> Array:
     first = np.arange(len(into))  # merged clusters stand where their first one stood
     np.minimum.at(first, roots(into), np.arange(len(into)))
     return dense(np.where(labels >= 0, first[roots(into)][labels], -1))
+
+
+def _members(labels: Array, links: Links, n_clusters: int) -> list[Counter[int]] | None:
+    """Rows that each cluster has of each group whose rows are apart; None without groups."""
+    groups = links._pairs.apart
+    if not len(groups):
+        return None
+    found: list[Counter[int]] = [Counter() for _ in range(n_clusters)]
+    where = labels[groups.member]
+    for cluster, group in zip(where.tolist(), groups.group.tolist(), strict=True):
+        if cluster >= 0:
+            found[cluster][group] += 1
+    return found
 
 
 def _sums(

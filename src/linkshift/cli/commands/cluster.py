@@ -61,6 +61,8 @@ def cluster(
     ctx: typer.Context,
     data: opt.Data,
     links: opt.LinksFile = None,
+    apart_within: opt.ApartWithin = None,
+    together_within: opt.TogetherWithin = None,
     columns: opt.Columns = None,
     id_column: opt.IdColumn = None,
     labels_column: opt.LabelsColumn = None,
@@ -108,7 +110,8 @@ def cluster(
     from linkshift.cli.writing.tables import labels_text, write_labels
 
     asked = (prepare, pca, opt.asked_for(ctx, "scale"))
-    source = Source(data, links, columns, id_column, labels_column, header, *asked)
+    grouped = tuple(apart_within or ()), tuple(together_within or ())
+    source = Source(data, links, columns, id_column, labels_column, header, *asked, *grouped)
     takes_views: bool | None = method != AUTO and METHODS[method].takes_views
     if method == AUTO:  # else the data decide
         takes_views = True if view else None
@@ -233,7 +236,7 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
     conflicts = certain.conflicts() or problem.links.conflicts()
     first = named_conflict(conflicts[0], problem.ids)
     softer = ", give them confidences below 1" if softened else ""
-    which, check = "labels", ""
+    which, check = "labels" if source.labels_column is not None else "columns", ""
     if source.links is not None:
         file = shlex.quote(str(source.links))
         which, check = "links", f" (linkshift links check {file} shows all)"
@@ -293,13 +296,15 @@ def _summarise(result: Result, console: Console) -> None:
         if len(rows) > _SHOWN_CLUSTERS:
             console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
     if result.problem.links is not None:
-        links, advice = found.link_report, ""
+        links, advice, groups = found.link_report, "", ""
+        if links.n_apart:
+            groups = f", {links.apart_kept:,} of {counted(links.n_apart, 'group')} apart"
         weighed = METHODS[found.method].conflicts == "weighed" and not result.n_conflicts
         if weighed and links.cannot_kept < links.n_cannot:
             advice = " It weighs links against neighbours; --method cms keeps all that are certain."
         console.say(
             f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
-            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot.{advice}"
+            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot{groups}.{advice}"
         )
         if links.held_out is not None:
             console.say(f"{str(links.held_out).capitalize()}.")

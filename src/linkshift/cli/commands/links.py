@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from linkshift.cli import options as opt
-from linkshift.cli.talking import InputError
+from linkshift.cli.talking import Console, InputError
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -63,7 +63,8 @@ def check(
         table = read_table(data, header=header, id_column=id_column)
         n_samples = table.n_rows
         ids = None if id_column is None else sample_ids(table, id_column)
-    links = read_link_file(file, n_rows=n_samples, ids=ids)
+    with Console().warnings():  # answers that differ
+        links = read_link_file(file, n_rows=n_samples, ids=ids)
     if n_samples is not None:
         require_rows(links.links, file, table)
     found = Diagnosis(links, ids, n_samples)

@@ -279,6 +279,12 @@ def partial_labels(table: Table, column: str) -> list[Any]:
     return labels
 
 
+def group_entries(table: Table, column: str, option: str) -> list[Any]:
+    """Give the entries of a column that groups rows, None where empty or -1."""
+    cells = (c.strip() if isinstance(c, str) else c for c in _cells(table, column, option))
+    return [None if c is None or c in ("", "-1", -1) or c != c else c for c in cells]
+
+
 def _cells(table: Table, column: str, option: str) -> list[Any]:
     if column not in table.lists:
         check_column(table, column, option)

@@ -37,8 +37,8 @@ class LinkFile:
     repeats: list[Repeat]
 
 
-# The links, the pairs as the file has them, and in CSV their lines.
-_Read = tuple[Links, dict[str, Any], dict[str, list[int]] | None]
+# The links, the same before ids became rows, pairs as the file has them, and in CSV their lines.
+_Read = tuple[Links, Links, dict[str, Any], dict[str, list[int]] | None]
 
 
 def read_link_file(
@@ -47,7 +47,7 @@ def read_link_file(
     """Read links, and check them against the data where its size or ids are known.
 
     Ids are found by their text. Without ids, links keyed by id are given as they are. A pair that
-    is given twice counts once, and is among the ``repeats``.
+    is given again counts once, and is among the ``repeats``.
     """
     if path.suffix.lower() not in (".csv", ".json"):
         raise InputError(
@@ -57,7 +57,9 @@ def read_link_file(
     check_readable(path)
     is_csv = path.suffix.lower() == ".csv"
     try:
-        links, pairs, lines = _from_csv(path, n_rows, ids) if is_csv else _from_json(path, ids)
+        links, given, pairs, lines = (
+            _from_csv(path, n_rows, ids) if is_csv else _from_json(path, ids)
+        )
         if n_rows is not None and not links.keyed_by_id:
             links = links.check(n_rows)
     except (ValueError, TypeError) as error:
@@ -74,7 +76,7 @@ def read_link_file(
             Repeat(kind, tuple(pairs[kind][i]), found[i], found[first])
             for i, first in _repeated(pairs[kind]).items()
         ]
-        places[kind] = _first_ones(pairs[kind], found)
+        places[kind] = _of_links(given, kind, pairs[kind], found)
     return LinkFile(path, links, places, repeats)
 
 
@@ -85,10 +87,17 @@ def _repeated(pairs: Sequence[Sequence[Hashable]]) -> dict[int, int]:
     return {i: first for i, first in found if i != first}
 
 
-def _first_ones(pairs: Sequence[Sequence[Hashable]], items: list[T]) -> list[T]:
-    """Leave out the items of pairs that were there before."""
-    again = _repeated(pairs)
-    return [item for i, item in enumerate(items) if i not in again] if again else items
+def _of_links(
+    links: Links, kind: str, pairs: Sequence[Sequence[Hashable]], items: Sequence[T]
+) -> list[T]:
+    """For each link that is left, the item of the first pair in the file that gives it."""
+    left = getattr(links, f"{kind}_ids")
+    if len(left) == len(pairs):  # none was given again
+        return list(items)
+    first: dict[frozenset[Hashable], T] = {}
+    for pair, item in zip(pairs, items, strict=True):
+        first.setdefault(frozenset(pair), item)
+    return [first[frozenset(pair)] for pair in left]
 
 
 def _remedy(error: Exception, ids: Sequence[Hashable] | None) -> str:
@@ -103,7 +112,7 @@ def _remedy(error: Exception, ids: Sequence[Hashable] | None) -> str:
 def _from_csv(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) -> _Read:
     content = _files.read_csv(path, ids)
     try:
-        links = Links(**content.arguments, duplicates="drop")
+        given = links = Links(**content.arguments)
     except PairError as error:
         raise _files.at_line(error, path, content) from error
     try:
@@ -113,14 +122,15 @@ def _from_csv(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) ->
             links = links.check(n_rows)._make(links._pairs, n_rows)
     except PairError as error:
         kept: dict[str, Any] = {
-            kind: _first_ones(content.arguments[kind], content.lines[kind]) for kind in KINDS
+            kind: _of_links(given, kind, content.arguments[kind], content.lines[kind])
+            for kind in KINDS
         }
         raise _files.at_line(error, path, content._replace(lines=kept)) from error
-    return links, content.arguments, content.lines
+    return links, given, content.arguments, content.lines
 
 
 def _from_json(path: Path, ids: Sequence[Hashable] | None) -> _Read:
-    links = Links.read_json(path, duplicates="drop")
+    given = links = Links.read_json(path)
     if ids is not None and links.keyed_by_id:
         # By their text, as in CSV files: 7 in JSON is 7 in a table read as text.
         by_kind = (links.must_ids, links.cannot_ids)
@@ -129,7 +139,7 @@ def _from_json(path: Path, ids: Sequence[Hashable] | None) -> _Read:
         confidences["cannot_confidence"] = links.cannot_confidence
         links = Links(must, cannot, **confidences, ids=[str(name) for name in ids])
     data = _files.load_json(path)[1]
-    return links, {kind: data[kind] or [] for kind in KINDS}, None
+    return links, given, {kind: data[kind] or [] for kind in KINDS}, None
 
 
 def require_rows(links: Links, path: Path, table: Table | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,13 @@ class Source:
     prepare: bool = False
     pca: int | None = None
     scale: str | None = None  # None where it was not asked for
+    apart_within: tuple[str, ...] = ()
+    together_within: tuple[str, ...] = ()
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """Columns that group rows."""
+        return (*self.apart_within, *self.together_within)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +54,7 @@ class Problem:
     names: tuple[str, ...]
     ids: list[Any] | None
     links: Links | None  # those of the labels included
-    file_links: Links | None
+    file_links: Links | None  # those of columns that group rows included
     labels: list[Any] | None  # None where unknown
     views: Views | None
     recipe: Preparation | None = None  # what X was made by
@@ -76,7 +84,7 @@ def read_problem(
             "X. Several are views for --method groups of linkshift cluster."
         )
     ids = None if id_column is None else columns.sample_ids(table, id_column)
-    reserved = [name for name in (id_column, labels_column) if name is not None]
+    reserved = [name for name in (id_column, labels_column, *source.grouped) if name is not None]
     labels = None
     if labels_column is not None:
         labels = columns.partial_labels(table, labels_column)
@@ -84,7 +92,8 @@ def read_problem(
     # Read before the features: a wrong link is found before a long list of columns is told.
     file_links = None
     if source.links is not None:
-        file = read_link_file(source.links, n_rows=table.n_rows, ids=ids)
+        with console.warnings():  # answers that differ
+            file = read_link_file(source.links, n_rows=table.n_rows, ids=ids)
         file_links = file.links
         require_rows(file_links, source.links, table)
         if not table.sorted_by_row and ids is None and len(file_links):
@@ -96,9 +105,10 @@ def read_problem(
         if file.repeats:
             times, again = counted(len(file.repeats), "link"), file.repeats[0]
             console.warn(
-                f"{source.links}: {times} given twice, and counted once; "
+                f"{source.links}: {times} given again, and counted once; "
                 f"first: {again.place} repeats {again.first}."
             )
+    file_links = _with_groups(source, table, file_links, console)
     features, recipe = _features(source, table, reserved, console, takes_views=takes_views)
     found = None
     if takes_views:
@@ -108,9 +118,13 @@ def read_problem(
     links = None
     if file_links is not None or labels is not None:
         links = closed_links(file_links, labels, table.n_rows, counted=True).links
-        sources = [str(source.links)] if file_links is not None else []
+        sources = [str(source.links)] if source.links is not None else []
+        sources += [f"the column {name!r}" for name in source.grouped]
         sources += [f"the labels in {labels_column!r}"] if labels is not None else []
         counts = f"{len(links.must):,} must, {len(links.cannot):,} cannot"
+        if links.apart:
+            rows = sum(map(len, links.apart))
+            counts += f", {counted(len(links.apart), 'group')} of {rows:,} rows apart"
         console.say(f"Links: {counts}, from {' and '.join(sources)}.")
     return Problem(features.X, features.names, ids, links, file_links, labels, found, recipe)
 
@@ -147,6 +161,21 @@ def _features(
     ), recipe
 
 
+def _with_groups(source: Source, table: Any, links: Links | None, console: Console) -> Links | None:
+    """Add what columns that group rows say."""
+    ways: list[tuple[str, tuple[str, ...], Callable[[Any], Links]]] = [
+        ("--apart-within", source.apart_within, Links.apart_within),
+        ("--together-within", source.together_within, Links.together_within),
+    ]
+    for option, names, make in ways:
+        for name in names:
+            more = make(columns.group_entries(table, name, option))
+            if not more:
+                console.warn(f"{option} {name} says nothing: no two rows have the same entry.")
+            links = more if links is None else links + more
+    return links
+
+
 def _check_labels(labels: list[Any], column: str, console: Console) -> None:
     try:
         says_something = bool(Links.from_labels(labels))
@@ -171,7 +200,8 @@ def count_conflicts(source: Source, problem: Problem, console: Console) -> int:
         return 0
     check = f"linkshift links check {shlex.quote(str(source.links))}"
     if source.links is None:
-        remedy = f"Check the labels in {source.labels_column!r}."
+        names = [*source.grouped, *([source.labels_column] if source.labels_column else [])]
+        remedy = f"Check {listed(repr(name) for name in names)}."
     elif source.labels_column is None:
         remedy = f"See all, and what to remove, with: {check}"
     else:

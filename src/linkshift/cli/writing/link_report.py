@@ -26,7 +26,9 @@ class Diagnosis:
         self.conflicts, self.redundant = self.links.conflicts(), self.links.redundant()
         self.summary = self.links.summary()
         must, cannot = file.places["must"], file.places["cannot"]
-        self.conflict_places = [cannot[i] for i in self.conflicts.positions]
+        self.conflict_places = [
+            cannot[i] if i < len(cannot) else "a group" for i in self.conflicts.positions
+        ]
         self.redundant_places = [must[i] for i in self.redundant.must]
         self.redundant_places += [cannot[i] for i in self.redundant.cannot]
 
@@ -74,7 +76,7 @@ def as_text(found: Diagnosis) -> str:
         lambda i: f"{places[i]}: {found.implied(i)}",
     )
     lines += _section(
-        f"{counted(len(repeats), 'link')} given again; `linkshift cluster` wants each once",
+        f"{counted(len(repeats), 'link')} given again, and counted once",
         repeats,
         lambda again: f"{again.place} repeats {again.first}: {_link(again.kind, again.pair)}",
     )
@@ -96,6 +98,8 @@ def _link(kind: str, ends: Pair) -> str:
 def _conflict_lines(found: Diagnosis) -> list[str]:
     conflicts, summary = found.conflicts, found.summary
     must, cannot = counted(summary.n_must, "must-link"), counted(summary.n_cannot, "cannot-link")
+    if summary.n_apart:
+        cannot += f", {counted(summary.n_apart, 'group')} of rows apart"
     if not conflicts:
         return [f"No conflicts among {must} and {cannot}."]
     first = conflicts[:SHOWN]
@@ -151,6 +155,7 @@ def as_dict(found: Diagnosis, *, with_rows: bool) -> dict[str, Any]:
         "keyed_by": "id" if found.ids is not None or found.links.keyed_by_id else "row",
         "n_must": summary.n_must,
         "n_cannot": summary.n_cannot,
+        "n_apart": summary.n_apart,
         "conflicts": _conflicts(found),
         "removal": _removal(found) if conflicts else None,
         "redundant": [
@@ -174,21 +179,20 @@ def as_dict(found: Diagnosis, *, with_rows: bool) -> dict[str, Any]:
     if with_rows:
         free = np.ones(found.n_rows or 0, dtype=bool)
         free[found.links.must] = free[found.links.cannot] = False
+        free[found.links._pairs.apart.member] = False
         out["rows_without_links"] = list(found.names(np.flatnonzero(free).tolist()))
     return out
 
 
 def _conflicts(found: Diagnosis) -> list[dict[str, Any]]:
     """All conflicts; where there are very many on very many rows, chains for the first ones."""
-    conflicts, pairs = found.conflicts, found.links.cannot_ids
+    conflicts = found.conflicts
     chained = conflicts[: max(100, CHAIN_WORK // max(found.summary.n_named, 1))]
     chains: list[Pair | None] = [found.names(conflict.chain) for conflict in chained]
     chains += [None] * (len(conflicts) - len(chains))
     return [
-        {"place": place, "cannot": found.names(pairs[position]), "chain": chain}
-        for place, position, chain in zip(
-            found.conflict_places, conflicts.positions.tolist(), chains, strict=True
-        )
+        {"place": place, "cannot": found.names(pair), "chain": chain}
+        for place, pair, chain in zip(found.conflict_places, conflicts.pairs, chains, strict=True)
     ]
 
 

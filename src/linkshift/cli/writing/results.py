@@ -15,7 +15,8 @@ from linkshift.cli.reading.problem import Problem, Source
 from linkshift.cli.talking import Console
 from linkshift.cli.writing.figures import write_picture
 from linkshift.cli.writing.targets import versions
-from linkshift.methods import Clustering
+from linkshift.links import MOST_EXPANDED
+from linkshift.methods import METHODS, Clustering
 from linkshift.tables.scaling import Scaling
 
 _NO_MATTER = ("progress", "n_jobs")  # to the result
@@ -149,12 +150,16 @@ def page(result: Result, words: list[str], console: Console) -> str:
 def _path(result: Result, console: Console) -> tuple[Any, int | None]:
     """Sweep over bandwidths, and find the level of the bandwidth that was used, if it is there."""
     found = result.found
+    links = result.problem.links
+    if links is not None and links._pairs.apart.n_pairs > MOST_EXPANDED:
+        links = links._only_pairs()
+        console.say("Its bandwidth path goes by pairs alone, not by groups of rows apart.")
     swept = found.method == "mean-shift" and found.bandwidth is not None
     kernel: Any = getattr(found.model, "estimator_", found.model).kernel if swept else "gaussian"
     with console.warnings(), console.progress("Bandwidth path") as progress:
         path = linkshift.bandwidth_path(
             result.rows,
-            result.problem.links,
+            links,
             kernel=kernel,
             n_jobs=result.asked["n_jobs"],
             progress=progress,
@@ -190,7 +195,7 @@ def as_dict(result: Result) -> dict[str, Any]:
     }
     if problem.links is not None:
         kept: Any = found.link_report
-        counts = ("n_must", "n_cannot", "must_kept", "cannot_kept")
+        counts = ("n_must", "n_cannot", "n_apart", "must_kept", "cannot_kept", "apart_kept")
         told = {name: getattr(kept, name) for name in counts}
         told["violated_must"] = kept.violated_must.tolist()
         told["violated_cannot"] = kept.violated_cannot.tolist()

@@ -177,7 +177,7 @@ def render(report: Report) -> str:
     picture, data = scatter(report, paper, clusters)
     body = [sections.summary(report, clusters, links), section("Picture", "picture", picture)]
     body.append(sections.cluster_table(report, clusters))
-    if len(links):
+    if len(links) or links.report.n_apart:
         body.append(sections.link_section(report, clusters, links))
     if report.path is not None:
         body.append(sections.path_section(report.path, report.level))

@@ -41,6 +41,8 @@ def summary(report: Report, clusters: Clusters, links: LinkTable) -> Html:
         kept = int(links.kept.sum())
         also += f", {kept:,} of {counted(len(links), 'link')} kept"
         tiles["links kept"] = [f"{kept:,} ", tag.small(f"of {len(links):,}")]
+    if groups := links.report.n_apart:
+        also += f", {links.report.apart_kept:,} of {counted(groups, 'group')} apart"
     if (seconds := report.seconds) is not None:
         tiles["time"] = [f"{seconds:.2f} s" if seconds < 10 else f"{seconds:,.0f} s"]
     answer = tag.strong(f"{counted(n, 'row')} → {counted(k, 'cluster')}")
@@ -112,10 +114,11 @@ def link_section(report: Report, clusters: Clusters, links: LinkTable) -> Html:
     """Count what is kept, and list what is violated."""
     found = links.report
     rows = [
-        row(f"{n:,}", f"{kept:,}", f"{n - kept:,}", _kept_share(share), name=f"{kind}-links")
+        row(f"{n:,}", f"{kept:,}", f"{n - kept:,}", _kept_share(share), name=kind)
         for kind, n, kept, share in (
-            ("must", found.n_must, found.must_kept, found.must_share),
-            ("cannot", found.n_cannot, found.cannot_kept, found.cannot_share),
+            ("must-links", found.n_must, found.must_kept, found.must_share),
+            ("cannot-links", found.n_cannot, found.cannot_kept, found.cannot_share),
+            ("groups apart", found.n_apart, found.apart_kept, found.apart_share),
         )
         if n
     ]

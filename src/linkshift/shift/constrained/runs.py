@@ -18,7 +18,12 @@ from linkshift.shift.constrained.ascent import (
     LinkKernel,
     constrained_ascend,
 )
-from linkshift.shift.constrained.bending import centres_apart, changed_pairs, closed_pairs
+from linkshift.shift.constrained.bending import (
+    centre_families,
+    centres_apart,
+    changed_pairs,
+    closed_pairs,
+)
 
 __all__ = ["ConstrainedShift", "Run", "given_schedule", "merged_labels", "part_of"]
 
@@ -105,7 +110,7 @@ class ConstrainedShift:
     def _bending_links(self, closed: ClosedLinks, *, complain: bool) -> tuple[Array, Array]:
         """Cannot-linked pairs of rows that bend the shift, and their confidence."""
         links = closed.links
-        certain = closed_pairs(closed.closure, self.max_pairs, complain=complain)
+        certain = closed_pairs(closed.closure, self.points, self.max_pairs, complain=complain)
         doubtful = links.cannot_confidence < 1.0
         pairs = np.concatenate([certain, links.cannot[doubtful]])
         return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[doubtful]])
@@ -137,8 +142,10 @@ def merged_labels(
     Centres whose rows ``apart`` holds apart are not merged. The threshold is the paper's: a kernel
     value above 0.99 at the last bandwidth.
     """
-    pairs = None
+    pairs = families = None
     if apart is not None and len(apart.component_cannot):
         pairs = centres_apart(group, apart)
+    if apart is not None and len(apart.groups):
+        families = centre_families(group, apart)
     radius = bandwidth * np.sqrt(-np.log(0.99))
-    return merge_close(centres, radius, pairs)[group]
+    return merge_close(centres, radius, pairs, families)[group]
