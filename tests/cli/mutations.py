@@ -37,7 +37,7 @@ METHODS = {
     "mean-shift": ["--bandwidth", "1"],
     "cms": ["--links", "good.csv"],
     "consensus": [],
-    "kernel": ["--links", "good.csv", "--n-neighbors", "4"],
+    "kernel": ["--n-neighbors", "4"],
     "skms": ["--links", "good.csv", "--n-neighbors", "4"],
     "metric": ["--links", "good.csv", "--n-neighbors", "4"],
     "groups": ["--clusters", "2", "--view", "a=x", "--view", "b=y"],
@@ -96,13 +96,9 @@ CELLS = (
         "12",
     ),
 )
-AWKWARD = tuple(cell.encode() for cell in CELLS) + (
-    b"\r",
-    b"\n",
-    b",",
-    b";",
-    b"\xef\xbb\xbf",
-    b"\xff",
+AWKWARD = (
+    *(cell.encode() for cell in CELLS),
+    *(b"\r", b"\n", b",", b";", b"\xef\xbb\xbf", b"\xff"),
 )
 
 

@@ -133,7 +133,7 @@ def _wrong(model: Any, about: dict[str, Any]) -> str | None:
         return "ids"
     if any(type(name) not in (str, int, float) for name in ids or ()):
         return "ids"
-    if about["dtype"] not in LARGEST:
+    if about["dtype"] not in list(LARGEST):  # it may be a list
         return "dtype"
     for key in ("shift", "spread"):
         numbers = about[key]
