@@ -69,7 +69,7 @@ def test_training_rows_are_predicted_as_they_were_labelled(name, dtype):
 
 @every_clusterer
 def test_equal_rows_that_links_part_are_predicted_as_they_were_labelled(name):
-    """As a whole, the rows of the fit get its labels; a row by itself that of the first equal one."""
+    """All rows of the fit get its labels; a row by itself that of the first equal one."""
     X, h, _ = rough()
     X[1::2] = X[::2]
     links = Links(cannot=[(0, 1), (2, 3), (40, 41)])

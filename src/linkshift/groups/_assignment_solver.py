@@ -84,7 +84,7 @@ def _finish(
         reach = needed + _WHOLE
     if best is None:
         raise RuntimeError(
-            f"no labels found within max_nodes={max_nodes} nodes; raise it. HiGHS says: {result.message}"
+            f"no labels found within max_nodes={max_nodes}; raise it. HiGHS says: {result.message}"
         )
     return best.x, bound
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
+from linkshift._core.memory import check_memory
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
@@ -318,6 +319,14 @@ def _near_lists(
 
     pool.map(mark, tasks)
     start = np.concatenate([[0], np.cumsum(rank[-1], dtype=np.int64)])
+    check_memory(
+        12.0 * start[-1] + mask.nbytes + rank.nbytes,
+        f"The list of centres near the ends of cannot-links ({n_lists:,} ends, {len(centres):,} "
+        "centres)",
+        "Lower max_pairs, or take a smaller bandwidth: growth='links' instead of 'full'.",
+        command="Give fewer cannot-links, or a smaller --bandwidth.",
+        parameter="max_pairs",
+    )
     member, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
     near = _Near(mask, rank, start, member, value)
 
