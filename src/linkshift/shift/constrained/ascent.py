@@ -22,6 +22,7 @@ LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
 _LOG2E = float(np.log2(np.e))
 _FAR = 1e150  # padding: squared, still finite, and beyond every reach
+_LEAST_SQUARE = 1e-300  # of a bandwidth; below it, rows at distance zero alone are near
 _LARGEST = 1e100  # position or bandwidth, to which that is far
 _LIST_TASK = 256
 _SHARES = 16
@@ -263,7 +264,8 @@ def _step(
         owner=owner,
         start=np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1)),
     )
-    reach = _Reach(kernel.kind, -_LOG2E / h**2, kernel.limit * h**2)
+    square = max(h**2, _LEAST_SQUARE)
+    reach = _Reach(kernel.kind, -_LOG2E / square, kernel.limit * square)
     # A fixed number of shares, each with its own sums: threads never change an addition.
     n_shares = min(_SHARES, n_blocks)
     sums, total = np.zeros((n_shares, n_blocks, d, BLOCK)), np.zeros((n_shares, n_blocks, BLOCK))
