@@ -84,7 +84,7 @@ def _finish(
         reach = needed + _WHOLE
     if best is None:
         raise RuntimeError(
-            f"no labels found within max_nodes={max_nodes}; raise it. HiGHS says: {result.message}"
+            f"no labels were found within max_nodes={max_nodes} nodes of branch and bound; raise it"
         )
     return best.x, bound
 

@@ -186,8 +186,9 @@ def spread_note(X: NDArray[Any], names: tuple[str, ...]) -> str:
     ratio = spread[high] / spread[low]
     if ratio < 10:
         return ""
+    times = f"{ratio:,.0f} times" if ratio < 1e6 else "over a million times"
     return (
-        f" {names[high]!r} varies {ratio:,.0f} times as much as {names[low]!r}: "
+        f" {names[high]!r} varies {times} as much as {names[low]!r}: "
         "--scale standard lets both count."
     )
 
