@@ -5,7 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from linkshift import ConstrainedMeanShift, KernelMeanShift, Links, MetricMeanShift
+from linkshift import (
+    ConsensusClustering,
+    ConstrainedMeanShift,
+    KernelMeanShift,
+    Links,
+    MetricMeanShift,
+)
 from linkshift._core.memory import VARIABLE, check_memory
 from linkshift._core.messages import Refusal
 
@@ -37,6 +43,7 @@ CLASSES = np.repeat([0, 0, -1], [2, 2, 19_996])
     [
         (KernelMeanShift(n_landmarks=None), "Give n_landmarks"),
         (KernelMeanShift(n_landmarks=19_000), "Give n_landmarks"),
+        (ConsensusClustering(max_rows=20_000), "Lower max_rows"),
         (MetricMeanShift("global", kernel="gaussian"), "Fit fewer rows"),
     ],
 )

@@ -276,7 +276,7 @@ def test_gap_zero_finds_small_savings_beside_large_prices():
 
 
 def test_no_nodes():
-    """A limit by work, which is the same however busy the machine; where it is too low, it is told."""
+    """A limit by work, the same however busy the machine; where it is too low, it is told."""
     links = Links(cannot=[(i, (i + 1) % 5) for i in range(5)])  # which take branch and bound
     costs = np.tile([0.0, 0.0, 1.0], (5, 1))
     assert assign(costs, links=links, max_nodes=1).cost == 1.0
