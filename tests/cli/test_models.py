@@ -401,7 +401,7 @@ def test_files_that_are_no_models(made, tmp_path, kind):
         assert result.stdout == ""
         assert result.stderr.startswith("Error: ")
         assert "bad.npz" in result.stderr
-        assert "fit and save the model again" in result.stderr
+        assert "or cluster and save again" in result.stderr
     assert (tmp_path / "out.csv").read_bytes() == OLD
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.npz", "out.csv"]
 

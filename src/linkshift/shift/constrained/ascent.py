@@ -165,6 +165,7 @@ def constrained_ascend(
         raise Refusal(
             f"Constrained mean shift takes positions and bandwidths up to {_LARGEST:g}.",
             "Scale the columns: scale_features=True does, or divide them.",
+            command="Divide the columns, or leave --bandwidth out.",
             parameter="X",
         )
     n_iter = len(history) - 1
