@@ -154,9 +154,12 @@ class KernelSpace:
 
 
 def space_bytes(n: int, n_landmarks: int | None = None) -> float:
-    """Memory that `kernel_space` takes at its peak: three Gram matrices, and coordinates."""
+    """Memory that `kernel_space` takes at its peak: six Gram matrices, and coordinates.
+
+    Half of that where the rank is small; that it is not, shows when the memory is taken.
+    """
     m = n if n_landmarks is None else min(n_landmarks, n)
-    return 8.0 * (3 * m * m + (n * m if m < n else 0))
+    return 8.0 * (6 * m * m + (n * m if m < n else 0))
 
 
 def kernel_space(
