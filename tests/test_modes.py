@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import mean_shift as twin
 
+from linkshift._core.messages import Refusal
 from linkshift.modes import Modes, basin_labels, merge_ends, nearest_labels
 
 
@@ -135,3 +136,32 @@ def test_float32_stays_float32():
     modes = merge_ends(ends, np.array([1.0, 2.0]), 1.0)
     assert modes.centers.dtype == np.float32
     np.testing.assert_array_equal(modes.centers, [[3], [0]])
+
+
+@pytest.mark.parametrize("far", [1e3, 1e10, 1e100])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_a_mode_far_away_does_not_blur_the_others(far, offset):
+    """Inner products lose the digits that tell near modes apart; distances do not."""
+    centers = np.array([[2.0, 3.0], [far, 0.0], [0.0, 1.0], [far, far]]) + offset
+    rows = np.array([[0.0, 1.0], [0.4, 1.3], [2.0, 3.0], [1.9, 2.0], [far, 1.0]]) + offset
+    labels, distance = nearest_labels(rows, Modes(centers, np.ones(4)))
+    assert labels.tolist() == [2, 2, 0, 0, 1]
+    exact = np.hypot(*(rows - centers[labels]).T)
+    np.testing.assert_allclose(distance, exact, rtol=1e-12)
+
+
+def test_the_nearest_mode_is_the_first_of_equals():
+    rng = np.random.default_rng(0)
+    centers = rng.integers(-3, 4, size=(30, 3)).astype(float)
+    rows = rng.integers(-3, 4, size=(200, 3)).astype(float)
+    squared = ((rows[:, None] - centers) ** 2).sum(axis=2)
+    labels, distance = nearest_labels(rows, Modes(centers, np.ones(30)))
+    np.testing.assert_array_equal(labels, squared.argmin(axis=1))
+    np.testing.assert_allclose(distance, np.sqrt(squared.min(axis=1)))
+
+
+def test_distances_whose_squares_are_infinite_are_refused():
+    with pytest.raises(
+        Refusal, match=r"Numbers up to 1e\+200 are too large for a radius of about 1"
+    ):
+        merge_ends(np.array([[0.0], [1e200]]), np.ones(2), 1.0)

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import KDTree
-from sklearn.metrics import pairwise_distances_argmin_min
 
 from linkshift._core.arrays import Array
 from linkshift._core.disjoint import DisjointSets, roots
+from linkshift._core.messages import Refusal
 from linkshift.profiles import Profile
 
 __all__ = ["Modes", "basin_labels", "merge_close", "merge_ends", "merging_share", "nearest_labels"]
 
+_PAIRS = 1 << 22  # distances at a time
+_FARTHEST = 1e150  # radii
+_ULPS = 8.0 * np.finfo(np.float64).eps  # of a rounded square, generously
 _AT_A_TIME = 1 << 12  # pairs of centres; looked up together
 
 
@@ -75,6 +78,15 @@ def _unit_radius(positions: Array, radius: Array) -> tuple[Array, float]:
     The unit is a power of two, so that nothing is rounded.
     """
     unit = float(2.0 ** np.round(np.log2(np.max(radius))))
+    largest = float(np.abs(positions).max(initial=0.0))
+    if not largest <= _FARTHEST * unit:
+        raise Refusal(
+            f"Numbers up to {largest:.3g} are too large for a radius of about {unit:.1g}: squares "
+            "of such distances are infinite.",
+            "Leave out rows so far away, divide the columns, or take a larger bandwidth.",
+            command="Leave out rows so far away, or take --scale standard or a larger --bandwidth.",
+            parameter="X",
+        )
     return positions.astype(np.float64) / unit, unit
 
 
@@ -93,16 +105,38 @@ def basin_labels(ends: Array, modes: Modes) -> Array:
 
 
 def nearest_labels(X: Array, modes: Modes) -> tuple[Array, Array]:
-    """Label of the nearest mode, and the distance to it."""
-    # Distances come from inner products: about the centers' mean, and in their unit, these lose
-    # no digits, whatever the origin of the data.
-    mean = modes.centers.mean(axis=0, dtype=np.float64)
-    unit = float(np.abs(modes.centers - mean).max())
-    unit = unit if unit > 0 else 1.0
-    labels, distance = pairwise_distances_argmin_min(
-        (X - mean) / unit, (modes.centers - mean) / unit
-    )
-    return labels.astype(np.int64), distance * unit
+    """Label of the nearest mode, the first of equally near ones, and the distance to it.
+
+    Inner products say which modes can be the nearest; where rounding leaves several, as with a mode
+    far from all others, their distances are compared themselves.
+    """
+    middle = np.median(modes.centers, axis=0).astype(np.float64)
+    points, centers = X - middle, modes.centers - middle
+    unit = float(np.abs(centers).max()) or 1.0
+    scaled = centers / unit
+    squares, slack = np.einsum("ij,ij->i", scaled, scaled), _ULPS * (X.shape[1] + 4)
+    labels = np.empty(X.shape[0], dtype=np.int64)
+    step = max(1, _PAIRS // len(centers))
+    for first in range(0, X.shape[0], step):
+        some = points[first : first + step] / unit
+        found = some @ (-2.0 * scaled.T)
+        found += squares
+        nearest = found.argmin(axis=1)
+        rounding = slack * (np.einsum("ij,ij->i", some, some) + squares.max())
+        least = np.take_along_axis(found, nearest[:, None], axis=1) + rounding[:, None]
+        several = np.flatnonzero(np.count_nonzero(found <= least, axis=1) > 1)
+        labels[first : first + step] = nearest
+        part = max(1, step // X.shape[1])
+        for at in range(0, several.size, part):
+            which = several[at : at + part]
+            apart = np.hypot.reduce(_between(X[first + which, None], modes.centers), axis=2)
+            labels[first + which] = apart.argmin(axis=1)
+    return labels, np.hypot.reduce(_between(X, modes.centers[labels]), axis=1)
+
+
+def _between(a: Array, b: Array) -> Array:
+    """Differences, in float64: about some middle, they would be rounded."""
+    return np.subtract(a, b, dtype=np.float64)
 
 
 def merge_close(

@@ -29,6 +29,17 @@ def test_numbers_and_nouns():
     assert counted(2000, "row") == "2,000 rows"
 
 
+@pytest.mark.parametrize("text", ["", "Unable to allocate 9.00 GiB"])
+def test_too_little_memory_is_told(capsys, text):
+    with pytest.raises(typer.Exit) as left, exit_codes():
+        raise MemoryError(text)
+    assert left.value.exit_code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("Error: there is not enough memory")
+    assert text in told
+    assert "Take fewer rows or columns" in told
+
+
 def test_rows():
     assert shown_rows([3]) == "row 3"
     assert shown_rows(list(range(7))) == "rows 0, 1, 2, 3, 4 and 2 more"

@@ -401,7 +401,7 @@ def test_files_that_are_no_models(made, tmp_path, kind):
         assert result.stdout == ""
         assert result.stderr.startswith("Error: ")
         assert "bad.npz" in result.stderr
-        assert "fit and save the model again" in result.stderr
+        assert "or cluster and save again" in result.stderr
     assert (tmp_path / "out.csv").read_bytes() == OLD
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.npz", "out.csv"]
 
@@ -413,6 +413,30 @@ def test_a_model_saved_from_python(refused, data, groups, about):
         told = refused(*args)
         assert "m.npz holds a model, but not which columns it was made from" in told
         assert "linkshift.model_files.load" in told
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("columns", wrong) for wrong in (None, [], ["x"], ["x", "x"], ["x", 1], {"x": "y"})),
+        *(("views", wrong) for wrong in ([], {}, {"a": ["x"]}, {"a": ["x", "y"]}, {"a": 1})),
+        *(("ids", wrong) for wrong in ([], ["a"], "text", [None] * 60)),
+        *(("id_column", wrong) for wrong in (1, ["x"])),
+        *(("dtype", wrong) for wrong in ("int8", None, [], "object")),
+        *((key, wrong) for key in ("shift", "spread") for wrong in (None, [0.0], ["a", "b"])),
+        *(("spread", wrong) for wrong in ([0.0, 1.0], [1.0, -1.0])),
+        *((key, wrong) for key in ("data", "method", "scale") for wrong in (None, 1, [])),
+    ],
+)
+def test_what_a_file_tells_of_itself_must_fit_its_model(refused, run, data, key, value):
+    """Somebody may write a file on purpose: the digest is then as it should be."""
+    run("cluster", data, "--method", "mean-shift", "--save", "m.npz", "-o", "out.csv")
+    about = model_files.about("m.npz") | {key: value}
+    model_files.save(model_files.load("m.npz"), "m.npz", about=about)
+    for args in (("predict", "m.npz", data), ("explain", "m.npz", 0)):
+        told = refused(*args)
+        assert "m.npz cannot be used: what it says of its" in told
+        assert "Cluster and save it again" in told
 
 
 def test_no_model(refused, data, here):

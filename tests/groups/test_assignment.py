@@ -190,7 +190,7 @@ def test_few_clusters_to_begin_with_give_the_linear_programme_of_all(seed, first
     )
     rows = programme.objective, programme.matrix, programme.low, programme.high, programme.allowed
     with patch.object(_assignment_programme, "_FIRST", first):
-        linear = programme.linear(np.inf)
+        linear = programme.linear()
     expected = twin.linear_value(*rows)
     if expected == np.inf:
         assert linear.status == _assignment_programme.IMPOSSIBLE
@@ -275,12 +275,13 @@ def test_gap_zero_finds_small_savings_beside_large_prices():
     assert result.cost == pytest.approx(best, abs=1e-3)
 
 
-def test_no_time():
-    rng = np.random.default_rng(0)
-    costs = rng.normal(size=(300, 5))
-    links = Links.sample(rng.integers(0, 5, size=300), 300, random_state=0)
-    with pytest.raises(RuntimeError, match="raise time_limit"):
-        assign(costs, size_bounds=(50, 70), links=links, time_limit=0.0)
+def test_no_nodes():
+    """A limit by work, the same however busy the machine; where it is too low, it is told."""
+    links = Links(cannot=[(i, (i + 1) % 5) for i in range(5)])  # which take branch and bound
+    costs = np.tile([0.0, 0.0, 1.0], (5, 1))
+    assert assign(costs, links=links, max_nodes=1).cost == 1.0
+    with pytest.raises(RuntimeError, match="within max_nodes=0 nodes"):
+        assign(costs, links=links, max_nodes=0)
 
 
 # Confidences ---------------------------------------------------------------------------------
@@ -477,7 +478,7 @@ def test_contradictory_links():
         ([[0.0, 1.0]], {"size_bounds": 3}, "whole numbers"),
         ([[0.0, 1.0]], {"link_weight": -1.0}, "link_weight"),
         ([[0.0, 1.0]], {"link_weight": np.inf}, "link_weight"),
-        ([[0.0, 1.0]], {"time_limit": -1.0}, "time_limit"),
+        ([[0.0, 1.0]], {"max_nodes": -1}, "max_nodes"),
         ([[0.0, 1.0]], {"gap": np.nan}, "gap"),
         ([[0.0, 1.0]], {"links": Links(must=[(0, 1)])}, "row 1|sample"),
     ],

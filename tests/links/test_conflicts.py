@@ -1,5 +1,7 @@
 """Contradictions: all found, each with a shortest chain, resolved at the least cost."""
 
+import itertools
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -185,6 +187,21 @@ def test_long_chain_with_many_conflicts():
     assert len(conflicts) == 2 * len(starts)
     assert removal.exact
     assert len(removal) == len(starts)
+    assert not conflicts.resolve().conflicts()
+
+
+def test_exactness_is_a_matter_of_work_not_of_time(monkeypatch):
+    """Where each look at the clock is an hour later, the answer is the same."""
+    clock = itertools.count(0.0, 3600.0)
+    for name in ("time", "monotonic", "perf_counter"):
+        monkeypatch.setattr(time, name, lambda: next(clock))
+    rng = np.random.default_rng(0)
+    chain = np.column_stack((np.arange(39), np.arange(1, 40)))
+    cannot = [(a, b) for a, b in np.sort(rng.integers(40, size=(40, 2))) if b - a > 1]
+    assert Links(chain, cannot, duplicates="drop").conflicts().suggested_removal.exact
+    monkeypatch.setattr(_removal, "EXACT_WORK", 0.0)
+    conflicts = Links(chain, cannot, duplicates="drop").conflicts()
+    assert not conflicts.suggested_removal.exact
     assert not conflicts.resolve().conflicts()
 
 

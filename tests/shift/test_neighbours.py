@@ -70,3 +70,12 @@ def test_numbers_whose_squares_overflow(d, scale):
         far, same = nearest_neighbours(rows * scale, 3, None if X is None else X * scale)
         np.testing.assert_array_equal(same, index)
         np.testing.assert_allclose(far / scale, distance)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_a_row_that_is_infinitely_far_has_neighbours(d):
+    """It once made the search call itself for ever."""
+    rows = np.random.default_rng(0).normal(size=(30, d))
+    distance, found = nearest_neighbours(rows, 3, np.full((1, d), np.inf))
+    assert np.isfinite(distance).all()
+    assert len(set(found[0])) == 3

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing", "write_text"]
+from linkshift._core.messages import Refusal
+
+__all__ = ["is_device", "replacing", "write_text"]
+
+
+def is_device(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is there and is a pipe, a terminal, a stream of this process or the like.
+
+    A file put in its place would be nobody's: a reader of the pipe would wait for ever.
+    """
+    try:
+        found = Path(path).stat()
+        folder = Path(path).parent.resolve()
+    except (OSError, ValueError):
+        return False
+    # /dev/stdout is a file where it was redirected to one; its name is a device's all the same.
+    named = folder == Path("/dev") or Path("/proc") in folder.parents
+    return named or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
 
 
 @contextmanager
@@ -17,7 +35,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     The temporary file is hidden, beside the target, and gone if anything is raised, Ctrl-C
     included. What was written is on the disk before the target is replaced. Of a symbolic link
-    the link itself is replaced: the file that it leads to stays as it was.
+    the link itself is replaced: the file that it leads to stays as it was. Pipes and devices are
+    refused.
 
     Examples
     --------
@@ -32,6 +51,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ('0 1 1', 1)
     """
     target = Path(path)
+    if is_device(target):
+        raise Refusal(
+            f"{target} is no ordinary file, and cannot be replaced by one.", "Name a file."
+        )
     # The suffix stays last: NumPy and matplotlib go by it.
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.tmp{target.suffix}")
     try:

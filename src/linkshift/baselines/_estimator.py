@@ -65,6 +65,9 @@ def link_graph(closed: ClosedLinks, weight: float) -> LinkGraph:
     return LinkGraph(component.astype(np.int64), signed_edges(pairs, weight * signed, n_components))
 
 
+_LARGEST = 1e150  # number in the data
+
+
 @dataclass(frozen=True)
 class _State:
     """What new rows are measured by."""
@@ -114,6 +117,12 @@ class LinkedKMeans(LinkedClusterer):
                 "Give a positive weight or init='neighbourhoods', or drop the links.",
                 parameter="weight",
                 value=self.weight,
+            )
+        if (largest := float(np.abs(data).max())) > _LARGEST:
+            raise Refusal(
+                f"Squares of numbers up to {largest:.3g}, which k-means goes by, are infinite.",
+                f"Divide the columns by their spread, or leave out rows beyond {_LARGEST:g}.",
+                parameter="X",
             )
         graph = link_graph(closed, self.weight)
         random = check_random_state(self.random_state)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from linkshift.cli.streams import prepare
+
 
 def main() -> None:
     """Run the `linkshift` command."""
+    prepare()
     try:
         from linkshift.cli.app import app
     except ModuleNotFoundError as error:

@@ -45,6 +45,10 @@ def exit_codes() -> Iterator[None]:
         typer.secho("Error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
         typer.echo(_text(error), err=True)
         raise typer.Exit(2) from None
+    except MemoryError as error:
+        typer.secho("Error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
+        typer.echo(f"{_memory(error)} Take fewer rows or columns, or a larger machine.", err=True)
+        raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("Interrupted. No file was left half-written.", err=True)
         raise typer.Exit(130) from None
@@ -91,7 +95,7 @@ class Console:
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress | None]:
         """Draw a bar with the time left while the block runs; nothing where nobody watches."""
-        if self.quiet or not sys.stderr.isatty():
+        if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             yield None
             return
         from rich import progress as rich
@@ -117,6 +121,11 @@ class Console:
 def _text(message: Exception | str) -> str:
     """Give a message in the words of the command."""
     return message.text("command") if isinstance(message, Advice | Refusal) else str(message)
+
+
+def _memory(error: MemoryError) -> str:
+    """Say what did not fit, where NumPy tells it."""
+    return f"there is not enough memory{f': {error}.' if str(error) else '.'}"
 
 
 @contextmanager

@@ -149,6 +149,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             reset=reset,
             ensure_min_samples=self._min_samples if reset else 1,
+            copy=reset,  # it is kept, and the caller may write into the original
         )
         return unit_rows(data) if self._is_cosine() else data
 
@@ -189,7 +190,8 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Cluster of each row; a row equal to one that was in ``fit`` has that one's label.
 
-        The class says how other rows get theirs.
+        Where links or sizes part rows that are equal, it is the label of the first; the rows of
+        ``fit`` as a whole get ``labels_``. The class says how other rows get theirs.
 
         Parameters
         ----------
@@ -212,9 +214,12 @@ def keep_known(
 ) -> NDArray[np.int64]:
     """Labels of rows: that of the first equal training row, else what ``predict`` says.
 
+    All training rows in their order get the labels that they have, equal ones in two clusters too.
     ``predict`` is called with the indices of the other rows, when there are any. Numbers are
     compared, not bits: -0.0 equals 0.0, and float32 the same value in float64.
     """
+    if np.array_equal(rows, fit_X):
+        return labels.astype(np.int64)
     n = fit_X.shape[0]
     first = first_of_equal_rows(np.concatenate([fit_X, rows]))[n:]
     found = np.empty(rows.shape[0], dtype=np.int64)

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.labels import dense
+from linkshift._core.memory import check_memory
 from linkshift._core.threads import n_threads
 from linkshift.consensus import consensus
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
@@ -31,6 +32,7 @@ from linkshift.spaces.graph import FEW, NeighbourGraph, neighbour_graph
 
 __all__ = ["ConsensusClustering"]
 
+_PAIR_BYTES = 32.0  # of memory for each two rows, while trees are made
 _VOTERS = 10  # rows that say where a row goes that was not among those looked at
 
 
@@ -174,6 +176,12 @@ class ConsensusClustering(Explains, LinkedClusterer):
     def _by_consensus(self, X: Array, closed: ClosedLinks) -> tuple[Array, dict[str, Any]]:
         """Labels of distinct rows, and what there is to tell of how they were found."""
         looked = self._looked_at(len(X), closed)
+        check_memory(
+            _PAIR_BYTES * len(looked) ** 2,
+            f"The consensus of {len(looked):,} rows",
+            "Lower max_rows: other rows go by a vote of their neighbours.",
+            parameter="max_rows",
+        )
         whole = len(looked) == len(X)
         some, links = (X, closed) if whole else (X[looked], closed.take(looked))
         some = some.astype(np.float64)

@@ -249,7 +249,7 @@ class GroupFeatureClustering(LinkedClusterer):
                 )
             bank = kernel_bank(X, **options)
             return Samples(bank, ordered_tables(X, bank))
-        data: Array = validate_data(self, X, dtype=np.float64)
+        data: Array = validate_data(self, X, dtype=np.float64, copy=True)
         if self.views is None:
             return Samples(kernel_bank([data], **options), [data])
         groups = {name: column_positions(X, columns) for name, columns in self.views.items()}

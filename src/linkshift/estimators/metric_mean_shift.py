@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
+from linkshift._core.memory import check_memory
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import pair_mean
 from linkshift.bandwidth.rules import lift_coincident, neighbours_at_hand, spread_bandwidth
@@ -30,7 +31,13 @@ from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.shift.anisotropic import build_composed, composed_bandwidth
 from linkshift.shift.density import build_density
 from linkshift.shift.landscape import Landscape
-from linkshift.spaces.kernel import Kernel, KernelSpace, kernel_space, spread_dimension
+from linkshift.spaces.kernel import (
+    Kernel,
+    KernelSpace,
+    kernel_space,
+    space_bytes,
+    spread_dimension,
+)
 from linkshift.spaces.metric import matrix_root
 
 __all__ = ["MetricMeanShift"]
@@ -277,6 +284,13 @@ class MetricMeanShift(Explains, LinkedClusterer):
         """Coordinates in which to learn and shift: those of the kernel, or the columns."""
         if self.kernel is None:
             return None, data.astype(np.float64)
+        n = len(data)
+        check_memory(
+            space_bytes(n),
+            f"The kernel space of {n:,} rows, which is exact,",
+            "Fit fewer rows, drawn at random, and let predict place the others; or drop kernel.",
+            parameter="kernel",
+        )
         sigma = float(pair_mean(data) / np.sqrt(2.0)) if self.sigma is None else float(self.sigma)
         space, coordinates = kernel_space(data, Kernel("gaussian", sigma=sigma))
         share = np.cumsum(np.einsum("ij,ij->j", coordinates, coordinates))

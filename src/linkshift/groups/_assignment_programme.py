@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +40,7 @@ class Programme:
     rank: Array  # of each x among the clusters of its node, from the cheapest; 0 behind Y
     n_y: int  # these first x are vec(Y); those behind are whole when Y is
 
-    def linear(self, deadline: float) -> Linear:
+    def linear(self) -> Linear:
         r"""Solve without integrality, on few columns and on more until none is missed.
 
         A column j that was left out is missed when its reduced cost
@@ -51,7 +50,7 @@ class Programme:
         first = _FIRST
         columns = self.allowed & (self.rank < first)
         while True:
-            result = self._linear_on(columns, deadline)
+            result = self._linear_on(columns)
             left_out = self.allowed & ~columns
             if result.status == IMPOSSIBLE and left_out.any():
                 first *= 2
@@ -61,7 +60,7 @@ class Programme:
             else:
                 return result
 
-    def _linear_on(self, columns: Array, deadline: float) -> Linear:
+    def _linear_on(self, columns: Array) -> Linear:
         matrix, low, high = self._needed_rows(columns)
         equal = low == high
         below, above = ~equal & np.isfinite(high), ~equal & np.isfinite(low)
@@ -72,7 +71,6 @@ class Programme:
             A_ub=vstack((matrix[below], -matrix[above]), format="csr"),
             b_ub=np.concatenate((high[below], -low[above])),
             bounds=(0, None),  # x <= 1 follows from the rows and the prices
-            options={"time_limit": _seconds(deadline)},
         )
         if result.status != 0:
             return Linear(result.status, None, np.nan, np.zeros(len(self.objective)))
@@ -83,7 +81,7 @@ class Programme:
         reduced = self.objective - self.matrix.T @ dual
         return Linear(0, self._spread(result.x, columns), float(result.fun), reduced)
 
-    def whole(self, columns: Array, deadline: float, gap: float) -> Any:
+    def whole(self, columns: Array, max_nodes: int, gap: float) -> Any:
         """Solve for whole Y on some of the columns."""
         matrix, low, high = self._needed_rows(columns)
         needed = np.isfinite(low) | np.isfinite(high)
@@ -92,7 +90,7 @@ class Programme:
             integrality=(np.arange(len(columns)) < self.n_y)[columns].astype(np.int64),
             bounds=Bounds(0, 1),
             constraints=LinearConstraint(matrix[needed], low[needed], high[needed]),
-            options={"time_limit": _seconds(deadline), "mip_rel_gap": gap},
+            options={"node_limit": max_nodes, "mip_rel_gap": gap},
         )
         if result.x is not None:
             result.x = self._spread(result.x, columns)
@@ -113,10 +111,6 @@ class Programme:
         spread = np.zeros(len(columns))
         spread[columns] = x
         return spread
-
-
-def _seconds(deadline: float) -> float:
-    return max(deadline - time.monotonic(), 1e-3)
 
 
 def programme_of(problem: Problem, scale: float = 1.0) -> Programme:

@@ -19,7 +19,7 @@ _CORE = 2.0  # columns for each node that branch and bound begins with, on avera
 _WIDER = 1.25  # so many times the columns, when there are too few for any labels
 
 
-def solve(problem: Problem, deadline: float, gap: float) -> tuple[Array, float, How]:
+def solve(problem: Problem, max_nodes: int, gap: float) -> tuple[Array, float, How]:
     """Labels of the nodes, the relative gap, and what it took."""
     cheapest = np.where(problem.forbidden, np.inf, problem.excess).argmin(axis=1)
     if not problem.breaks(cheapest) and problem.price(cheapest) == 0.0:
@@ -27,12 +27,12 @@ def solve(problem: Problem, deadline: float, gap: float) -> tuple[Array, float, 
 
     scale = _scale(problem)
     programme = programme_of(problem, scale)
-    linear = programme.linear(deadline)
+    linear = programme.linear()
     if linear.status == IMPOSSIBLE:
-        raise ValueError(_reason(problem, deadline))
+        raise ValueError(_reason(problem, max_nodes))
     if linear.x is not None and _is_whole(linear.x[: programme.n_y]):
         return _labels(problem, programme, linear.x), 0.0, "linear programme"
-    x, bound = _finish(problem, programme, linear, deadline, gap)
+    x, bound = _finish(problem, programme, linear, max_nodes, gap)
     labels = _labels(problem, programme, x)
     total = problem.total(labels)
     if total <= 0.0:
@@ -46,7 +46,7 @@ def solve(problem: Problem, deadline: float, gap: float) -> tuple[Array, float, 
 
 
 def _finish(
-    problem: Problem, programme: Programme, linear: Linear, deadline: float, gap: float
+    problem: Problem, programme: Programme, linear: Linear, max_nodes: int, gap: float
 ) -> tuple[Array, float]:
     """Whole solution and lower bound, by branch and bound on the columns that can matter.
 
@@ -65,9 +65,9 @@ def _finish(
         # Half the gap for the few columns of the beginning: their best may lie above z as well.
         share_of_gap = 0.5 if best is None and np.isfinite(reach) else 1.0
         columns = programme.allowed & (reduced <= reach)
-        result = programme.whole(columns, deadline, share_of_gap * gap)
+        result = programme.whole(columns, max_nodes, share_of_gap * gap)
         if result.status == IMPOSSIBLE and np.isinf(reach):
-            raise ValueError(_reason(problem, deadline))
+            raise ValueError(_reason(problem, max_nodes))
         if result.x is not None:
             if best is None or result.fun < best.fun:
                 best = result
@@ -84,7 +84,7 @@ def _finish(
         reach = needed + _WHOLE
     if best is None:
         raise RuntimeError(
-            f"no labels found in the time given; raise time_limit. HiGHS says: {result.message}"
+            f"no labels were found within max_nodes={max_nodes} nodes of branch and bound; raise it"
         )
     return best.x, bound
 
@@ -119,7 +119,7 @@ def _scale(problem: Problem) -> float:
 # Why not -------------------------------------------------------------------------------------
 
 
-def _reason(problem: Problem, deadline: float) -> str:
+def _reason(problem: Problem, max_nodes: int) -> str:
     """Say what makes the problem impossible: drop one kind of constraint after the other.
 
     What is dropped without making labels possible is not to blame, and stays dropped; what is
@@ -137,7 +137,7 @@ def _reason(problem: Problem, deadline: float) -> str:
     for kind, change in without:
         candidate = replace(problem, **change)
         programme = programme_of(replace(candidate, excess=np.zeros_like(problem.excess)))
-        if programme.whole(programme.allowed, deadline, 0.0).status == IMPOSSIBLE:
+        if programme.whole(programme.allowed, max_nodes, 0.0).status == IMPOSSIBLE:
             problem = candidate
         else:
             blamed.add(kind)

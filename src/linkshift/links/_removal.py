@@ -14,7 +14,6 @@ once a solution breaks none, it is the optimum of the whole problem.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +33,12 @@ EXACT_CONFLICTS = 2_000  # beyond this many conflicts in all, the greedy answer
 BATCH_CONFLICTS = 50  # small components are solved together: one call instead of many
 ROUNDS = 60
 DEPTH = 4  # chains without common links looked for in one round
-SECONDS = 10.0  # for all exact solving; a last resort, sizes are what normally decides
+# All exact solving together may take so much work, whatever the machine does besides; it is counted
+# as entries of the programme times steps of the simplex method, of which a second does about 1e8.
+EXACT_WORK = 1e9
+NODE_WORK = 1_000.0  # steps that a node of branch and bound counts for
+ROOT_NODES = 100  # nodes that its beginning counts for: cuts, and what is tried before it branches
+WHOLE_ENTRIES = 10_000  # of more entries that beginning alone takes too long, and has no limit
 PRUNE_WORK = 200_000_000
 SEARCH_WORK = 20_000_000  # steps of all searches for chains in one round
 GREEDY_WORK = 500_000_000  # the same in all rounds of the greedy answer
@@ -72,13 +76,13 @@ def smallest_removal(
     must_out: list[IntArray] = [np.empty(0, dtype=np.int64)]
     cannot_out: list[IntArray] = [np.empty(0, dtype=np.int64)]
     small = len(conflicts) <= EXACT_CONFLICTS
-    deadline = time.monotonic() + SECONDS
+    work = _Work(EXACT_WORK if small else 0.0)
     all_exact = True
     for batch in _batches(graph, conflicts, small):
         part, must, cannot = graph.restricted(batch)
         small_graph, weight, members = reduce_graph(part, must_weight[must])
         problem = _Problem(small_graph, np.concatenate((weight, cannot_weight[cannot])))
-        chosen, exact = problem.solve(deadline if small else 0.0)
+        chosen, exact = problem.solve(work)
         all_exact &= exact
         cut = chosen[chosen < len(members)]
         must_out += [must[list(members[bundle])] for bundle in cut]
@@ -97,6 +101,13 @@ def _batches(graph: LinkGraph, conflicts: IntArray, small: bool) -> list[IntArra
     return [where[group == g] for g in np.unique(group)]
 
 
+@dataclass
+class _Work:
+    """How much work there may still be."""
+
+    left: float
+
+
 class _Problem:
     """One batch: variables are the must-links, then the cannot-links."""
 
@@ -107,19 +118,19 @@ class _Problem:
         self.constraints: dict[Constraint, None] = {}  # a set that keeps its order
         self._size = 1 + graph.n + self.n_must
 
-    def solve(self, deadline: float) -> tuple[IntArray, bool]:
-        """Exact until the deadline passes or the rounds run out; greedy then."""
+    def solve(self, work: _Work) -> tuple[IntArray, bool]:
+        """Exact until the work or the rounds run out; greedy then."""
         self._extend(np.zeros(len(self.weight), dtype=bool))
-        x = self._tighten(deadline)
+        x = self._tighten(work)
         if x is None or np.abs(x - np.round(x)).max(initial=0.0) > 1e-6:
-            x = self._minimum(deadline, whole=True)
+            x = self._minimum(work, whole=True)
         for _ in range(ROUNDS):
             if x is None:
                 break
             chosen = x > 0.5
             if not self._extend(chosen):
                 return np.flatnonzero(chosen), True
-            x = self._minimum(deadline, whole=True)
+            x = self._minimum(work, whole=True)
         return np.flatnonzero(self._greedy()), False
 
     def _broken(self, chosen: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
@@ -143,7 +154,7 @@ class _Problem:
                 chosen[edges] = True
         return True
 
-    def _tighten(self, deadline: float) -> FloatArray | None:
+    def _tighten(self, work: _Work) -> FloatArray | None:
         """Add the chains that a fractional solution breaks; give one that breaks none.
 
         Without whole numbers the programme is solved at once. The chains that
@@ -152,7 +163,7 @@ class _Problem:
         """
         every = np.arange(len(self.graph.cannot))
         for _ in range(ROUNDS):
-            x = self._minimum(deadline, whole=False)
+            x = self._minimum(work, whole=False)
             if x is None:
                 return None
             before = len(self.constraints)
@@ -166,13 +177,12 @@ class _Problem:
                 return x
         return None
 
-    def _minimum(self, deadline: float, *, whole: bool) -> FloatArray | None:
-        """Solve the programme over the chains known so far; None when time is up."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
+    def _minimum(self, work: _Work, *, whole: bool) -> FloatArray | None:
+        """Solve the programme over the chains known so far; None when that is too much work."""
+        from scipy.optimize import Bounds, LinearConstraint, linprog, milp
         from scipy.sparse import csr_array
 
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
+        if work.left <= 0:
             return None
         sizes = [len(constraint) for constraint in self.constraints]
         flat = np.fromiter(
@@ -181,13 +191,28 @@ class _Problem:
         variables, column = np.unique(flat, return_inverse=True)
         row = np.repeat(np.arange(len(sizes)), sizes)
         matrix = csr_array((np.ones(len(flat)), (row, column)), shape=(len(sizes), len(variables)))
-        result: Any = milp(
-            self.weight[variables],
-            integrality=np.full(len(variables), int(whole)),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(matrix, lb=1),
-            options={"mip_rel_gap": 0.0, "time_limit": seconds},
-        )
+        entries, cost = max(len(flat), 1), self.weight[variables]
+        result: Any
+        if whole:
+            nodes = int(work.left / (NODE_WORK * entries)) - ROOT_NODES
+            if entries > WHOLE_ENTRIES or nodes < 1:
+                return None
+            result = milp(
+                cost,
+                integrality=np.ones(len(variables)),
+                bounds=Bounds(0, 1),
+                constraints=LinearConstraint(matrix, lb=1),
+                options={"mip_rel_gap": 0.0, "node_limit": nodes},
+            )
+            work.left -= NODE_WORK * entries * (ROOT_NODES + (result.mip_node_count or 0))
+        else:
+            steps = math.ceil(work.left / entries)
+            ones = np.ones(len(sizes))
+            options = {"maxiter": min(steps, 2**31 - 1)}
+            result = linprog(
+                cost, -matrix, -ones, bounds=(0, 1), method="highs-ds", options=options
+            )
+            work.left -= float(entries) * result.nit
         if result.status != 0:
             return None
         x = np.zeros(len(self.weight))

@@ -103,7 +103,7 @@ class PairSet:
         they name exists: they belong to the whole of which the data are a part.
         """
         n_samples = _parse.check_count(n_samples)
-        _parse.check_range(self._by_row("check"), n_samples)
+        _parse.check_range(self._by_row("clustering a table"), n_samples)
         if self._n_samples is not None and n_samples < self._n_samples:
             raise PairError(
                 f"the links are for {self._n_samples} samples, but the data have {n_samples}",

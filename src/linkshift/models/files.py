@@ -210,6 +210,7 @@ def _opened(path: str | os.PathLike[str], read: Callable[[ZipFile], Found]) -> F
     raise Refusal(
         f"{os.fspath(path)!r} cannot be loaded as a linkshift model: {problem}.",
         "Take a file that linkshift.model_files.save has written, or fit and save the model again.",
+        command="Take a file that linkshift cluster --save has written, or cluster and save again.",
     )
 
 

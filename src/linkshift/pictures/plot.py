@@ -1,8 +1,7 @@
 """Pictures of clusters, links, modes, shift and bandwidth paths, explanations, elbows and views.
 
-Public as ``linkshift.plot``. Needs matplotlib (``pip install "linkshift[plot]"``), which is
-imported when a picture is drawn. Every function draws on the axes that it is given, or on new
-ones, and returns them.
+Public as ``linkshift.plot``. Needs matplotlib (``pip install "linkshift[plot]"``). Every function
+draws on the axes that it is given, or on new ones, and returns them.
 """
 
 from __future__ import annotations

@@ -298,6 +298,7 @@ def _more(X: Array, weight: Array, labels: Array, closure: Closure, exactly: int
             f"{counted(exactly, 'cluster')} are asked for, but equal rows and rows that must-links "
             f"hold together make {counted(groups, 'group')}.",
             f"Give n_clusters of at most {groups}, or remove must-links.",
+            command=f"Give --clusters of at most {groups}, or remove must-links.",
             parameter="n_clusters",
             value=exactly,
         )

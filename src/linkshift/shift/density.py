@@ -21,6 +21,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Refusal
 from linkshift.modes import Modes, basin_labels, merge_ends
 from linkshift.profiles import Profile
 from linkshift.shift._checks import (
@@ -154,6 +155,7 @@ def build_density(
     if (h != typical).any():
         typical = float(np.exp(np.average(np.log(h), weights=weight)))
     scale = float(2.0 ** np.round(np.log2(typical)))
+    _check_units(X_kept, scale)
     log_weight = np.log(weight)
     factors = log_weight - (exponent + 2.0) * np.log(h / typical)
     span = float(np.ptp(X_kept, axis=0).max(initial=0.0)) / float(h.min())
@@ -189,4 +191,18 @@ def build_density(
         terms=weight_terms(profile, points, h, log_factor, factor[order]),
         products=make_products(profile, points, ordered.shape[0]),
         given=given,
+    )
+
+
+def _check_units(X: Array, scale: float) -> None:
+    """Refuse positions that are no numbers any more in units of the bandwidth."""
+    largest, limits = float(np.abs(X).max(initial=0.0)), np.finfo(X.dtype)
+    if scale >= limits.tiny and largest <= scale * float(limits.max) / 4.0:
+        return
+    raise Refusal(
+        f"A bandwidth of about {scale:.1g} is too small for numbers up to {largest:.3g}: no "
+        f"{X.dtype.name} holds how many bandwidths that is.",
+        "Take a larger bandwidth, or divide the columns by their spread.",
+        command="Take a larger --bandwidth, or --scale standard.",
+        parameter="bandwidth",
     )

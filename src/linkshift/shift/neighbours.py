@@ -14,6 +14,7 @@ __all__ = ["block_order", "boxes", "nearest_neighbours"]
 # Squares of larger numbers overflow: no row would be near any other, and a tree says so by an index
 # that does not exist. In this unit, a power of two, they do not.
 _LARGEST, _UNIT = 2.0**500, 2.0**600
+_END = 2.0**1000
 
 
 def block_order(X: Array, block: int = BLOCK) -> Array:
@@ -54,7 +55,8 @@ def nearest_neighbours(rows: Array, k: int, X: Array | None = None) -> tuple[Arr
     what they find are computed anew, so that twins are at distance zero.
     """
     rows = np.asarray(rows, dtype=np.float64)
-    asked = rows if X is None else np.asarray(X, dtype=np.float64)
+    # What overflowed when it was scaled is as far away as can be.
+    asked = rows if X is None else np.clip(np.asarray(X, dtype=np.float64), -_END, _END)
     if max(np.abs(rows).max(initial=0.0), np.abs(asked).max(initial=0.0)) > _LARGEST:
         distance, index = nearest_neighbours(rows / _UNIT, k, None if X is None else asked / _UNIT)
         return distance * _UNIT, index

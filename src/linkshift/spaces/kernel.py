@@ -32,6 +32,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
 from linkshift._core.arrays import Array
+from linkshift._core.memory import check_memory
 from linkshift._core.messages import Advice, warn
 from linkshift.bandwidth import pair_distances
 from linkshift.links import MOST_EXPANDED, Links
@@ -152,6 +153,15 @@ class KernelSpace:
         return self.kernel(X, self.landmarks)
 
 
+def space_bytes(n: int, n_landmarks: int | None = None) -> float:
+    """Memory that `kernel_space` takes at its peak: six Gram matrices, and coordinates.
+
+    Half of that where the rank is small; that it is not, shows when the memory is taken.
+    """
+    m = n if n_landmarks is None else min(n_landmarks, n)
+    return 8.0 * (6 * m * m + (n * m if m < n else 0))
+
+
 def kernel_space(
     X: ArrayLike,
     kernel: Kernel,
@@ -190,6 +200,12 @@ def kernel_space(
         return _linear_space(data, kernel)
     n = data.shape[0]
     exact = n_landmarks is None or n_landmarks >= n
+    check_memory(
+        space_bytes(n, n_landmarks),
+        f"An exact kernel space of {n:,} rows" if exact else f"{n_landmarks:,} landmarks",
+        "Give n_landmarks, such as n_landmarks=1000, or fewer rows.",
+        parameter="n_landmarks",
+    )
     rows = np.arange(n)
     if not exact:
         rows = np.sort(check_random_state(random_state).choice(n, n_landmarks, replace=False))

@@ -146,9 +146,8 @@ def _for_units(std: Array, varies: Array, names: Sequence[str] | None) -> tuple[
         ratio = float(std[high] / std[low])
         if ratio <= _TENFOLD:
             return "none", f"no column varies {_TENFOLD:g} times as much as another"
-        return "standard", f"{_named(high, names)} varies {ratio:,.0f} times as much as " + _named(
-            low, names
-        )
+        times = f"{ratio:,.0f} times" if ratio < 1e6 else "over a million times"
+        return "standard", f"{_named(high, names)} varies {times} as much as {_named(low, names)}"
     relative = s / s.max()
     effective = relative.sum() ** 2 / (relative**2).sum()
     if effective >= _EFFECTIVE * len(s):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError
+from linkshift.cli.talking import Console, InputError, passed_on
 from linkshift.cli.writing import targets
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def explain(
         )
     index = saved.row(row)
     set_threads(saved.model, threads)
-    with console.warnings(), console.progress("Leaving out links") as progress:
+    with console.warnings(), console.progress("Leaving out links") as progress, passed_on():
         explanation = saved.model.explain(
             index, max_counterfactuals=counterfactuals, ids=saved.about["ids"], progress=progress
         )

@@ -57,6 +57,7 @@ def check(
     from linkshift.cli.reading.links import read_link_file, require_rows
     from linkshift.cli.reading.tables import read_table
     from linkshift.cli.writing.link_report import Diagnosis, as_dict, as_text
+    from linkshift.cli.writing.targets import print_text
 
     ids, table = None, None
     if data is not None:
@@ -71,8 +72,8 @@ def check(
     if json:
         from json import dumps
 
-        typer.echo(dumps(as_dict(found, with_rows=data is not None), default=str))
+        print_text(dumps(as_dict(found, with_rows=data is not None), default=str) + "\n")
     else:
-        typer.echo(as_text(found))
+        print_text(f"{as_text(found)}\n")
     if found.conflicts:
         raise typer.Exit(1)

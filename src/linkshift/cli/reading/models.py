@@ -7,16 +7,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from linkshift._core.text import counted, listed
-from linkshift.cli.reading.columns import features
+from linkshift.cli.reading.columns import LARGEST, features
 from linkshift.cli.reading.contents import SUFFIXES, suffix_of
 from linkshift.cli.reading.preparing import repeated, source_columns
 from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.reading.views import by_view
 from linkshift.cli.talking import Console, InputError, hint, passed_on
+from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+from linkshift.methods import METHODS
 from linkshift.tables.preparing import Preparation
 from linkshift.tables.scaling import Scaling
 
@@ -122,7 +125,53 @@ def read_model(path: Path) -> SavedModel:
             f"{path} holds a model, but not which columns it was made from: it was saved from "
             "Python. Load it there, with linkshift.model_files.load."
         )
+    if (wrong := _wrong(model, about)) is not None:
+        raise InputError(
+            f"{path} cannot be used: what it says of its {wrong} does not fit its model. Cluster "
+            "and save it again."
+        )
     return SavedModel(path, model, about)
+
+
+def _wrong(model: Any, about: dict[str, Any]) -> str | None:
+    """Name what a file tells of itself that cannot be: whoever wrote it on purpose, wrote that."""
+    if not hasattr(model, "labels_"):
+        return "method"
+    columns, views, ids = about["columns"], about["views"], about["ids"]
+    if not _distinct(columns):
+        return "columns"
+    parts = [columns] if views is None else list(views.values()) if type(views) is dict else []
+    if not all(map(_distinct, parts)) or sorted(chain(*parts)) != sorted(columns):
+        return "views"
+    if isinstance(model, GroupFeatureClustering) != (views is not None):
+        return "views"
+    if views is None and getattr(model, "n_features_in_", None) != len(columns):
+        return "columns"
+    if about["id_column"] is not None and type(about["id_column"]) is not str:
+        return "id_column"
+    if ids is not None and (type(ids) is not list or len(ids) != len(model.labels_)):
+        return "ids"
+    if any(type(name) not in (str, int, float) for name in ids or ()):
+        return "ids"
+    if about["dtype"] not in list(LARGEST):  # it may be a list
+        return "dtype"
+    for key in ("shift", "spread"):
+        numbers = about[key]
+        if type(numbers) is not list or len(numbers) != len(columns):
+            return key
+        if any(type(number) not in (int, float) or abs(number) > 1e300 for number in numbers):
+            return key
+    words = (about["data"], about["method"], about["scale"])
+    if not all(type(word) is str for word in words) or about["method"] not in METHODS:
+        return "method"
+    return None if all(number > 0 for number in about["spread"]) else "spread"
+
+
+def _distinct(names: Any) -> bool:
+    """Whether it is a list of texts, at least one, none of them twice."""
+    if type(names) is not list or any(type(name) is not str for name in names):
+        return False
+    return 0 < len(set(names)) == len(names)
 
 
 def plain_ids(ids: Iterable[Any]) -> list[Any]:

@@ -33,6 +33,8 @@ def check_targets(
 
     They are given by option; ``suffixes`` are those that --output may have.
     """
+    if ".csv" in suffixes and targets.get("output") is None:  # a table goes to stdout then
+        _check_stdout()
     sources = [path for path in inputs if path is not None]
     seen: dict[Path, str] = {}
     for name, path in targets.items():
@@ -52,7 +54,19 @@ def check_targets(
             mpl.use("Agg")  # a file, not a window
 
 
+def _check_stdout() -> None:
+    if sys.stdout is None:
+        raise InputError(
+            "stdout is closed, and the result goes there. Leave it open, or redirect it to a file."
+        )
+
+
 def _check_target(path: Path, option: str, suffixes: Sequence[str], inputs: list[Path]) -> None:
+    if files.is_device(path):
+        raise InputError(
+            f"{option} {path} is no ordinary file, and cannot be replaced by one. Name a file; "
+            "for a pipe, leave the option out where the result then goes to stdout."
+        )
     if path.suffix.lower() not in suffixes:
         raise InputError(
             f"{option} {path}: unknown suffix {path.suffix!r}. Use one of {', '.join(suffixes)}."
@@ -90,6 +104,7 @@ def write_text(path: Path, text: str) -> None:
 
 def print_text(text: str) -> None:
     """Put data on stdout."""
+    _check_stdout()
     sys.stdout.write(text)
     sys.stdout.flush()
 

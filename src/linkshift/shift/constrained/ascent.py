@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
+from linkshift._core.memory import check_memory
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
@@ -21,6 +22,7 @@ LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
 _LOG2E = float(np.log2(np.e))
 _FAR = 1e150  # padding: squared, still finite, and beyond every reach
+_LEAST_SQUARE = 1e-300  # of a bandwidth; below it, rows at distance zero alone are near
 _LARGEST = 1e100  # position or bandwidth, to which that is far
 _LIST_TASK = 256
 _SHARES = 16
@@ -163,6 +165,7 @@ def constrained_ascend(
         raise Refusal(
             f"Constrained mean shift takes positions and bandwidths up to {_LARGEST:g}.",
             "Scale the columns: scale_features=True does, or divide them.",
+            command="Divide the columns, or leave --bandwidth out.",
             parameter="X",
         )
     n_iter = len(history) - 1
@@ -262,7 +265,8 @@ def _step(
         owner=owner,
         start=np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1)),
     )
-    reach = _Reach(kernel.kind, -_LOG2E / h**2, kernel.limit * h**2)
+    square = max(h**2, _LEAST_SQUARE)
+    reach = _Reach(kernel.kind, -_LOG2E / square, kernel.limit * square)
     # A fixed number of shares, each with its own sums: threads never change an addition.
     n_shares = min(_SHARES, n_blocks)
     sums, total = np.zeros((n_shares, n_blocks, d, BLOCK)), np.zeros((n_shares, n_blocks, BLOCK))
@@ -318,6 +322,14 @@ def _near_lists(
 
     pool.map(mark, tasks)
     start = np.concatenate([[0], np.cumsum(rank[-1], dtype=np.int64)])
+    check_memory(
+        12.0 * start[-1] + mask.nbytes + rank.nbytes,
+        f"The list of centres near the ends of cannot-links ({n_lists:,} ends, {len(centres):,} "
+        "centres)",
+        "Lower max_pairs, or take a smaller bandwidth: growth='links' instead of 'full'.",
+        command="Give fewer cannot-links, or a smaller --bandwidth.",
+        parameter="max_pairs",
+    )
     member, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
     near = _Near(mask, rank, start, member, value)
 

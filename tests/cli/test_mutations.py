@@ -1,0 +1,31 @@
+"""Inputs, links, options and model files changed at random: no traceback, and nothing hangs."""
+
+import pytest
+from tests.cli import mutations
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+def check(folder, first, count):
+    wrong = mutations.run(folder, first, count)
+    assert not wrong, "\n".join(f"{what} (trial {numbers[0]})" for what, numbers in wrong.items())
+
+
+def test_some(folder):
+    check(folder, 0, 70)
+
+
+# What trials have found: a list where a word should be, a bandwidth whose square is zero, and one
+# in whose unit the data overflow.
+@pytest.mark.parametrize("number", [293, 1180, 1325])
+def test_what_was_found(folder, number):
+    check(folder, number, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 10_000, 500))
+def test_many(folder, first):
+    check(folder, first, 500)
