@@ -1,19 +1,20 @@
 """Messages as their readers see them: numbers that can be read, and no words of Python."""
 
+import re
+
 import numpy as np
 import pytest
 
 from linkshift import ConstrainedMeanShift, Links
-from linkshift.cli.reading.columns import spread_note
+from linkshift.tables.scaling import Scaling
 
 
 def test_spreads_are_told_in_numbers_that_can_be_read():
     X = np.random.default_rng(0).normal(size=(50, 2))
-    assert spread_note(X, ("a", "b")) == ""
-    assert "'b' varies 1" in (note := spread_note(X * [1.0, 1e3], ("a", "b")))
-    assert " times as much as 'a'" in note
-    note = spread_note(X * [1e-33, 1.0], ("a", "b"))
-    assert note.startswith(" 'b' varies over a million times as much as 'a'")
+    told = Scaling.of(X * [1.0, 1e3], "auto", ("a", "b")).why
+    assert re.fullmatch(r"'b' varies [\d,]+ times as much as 'a'", told)
+    told = Scaling.of(X * [1e-7, 1.0], "auto", ("a", "b")).why
+    assert told == "'b' varies over a million times as much as 'a'"
 
 
 def test_links_by_id_are_told_in_words_of_what_was_called():

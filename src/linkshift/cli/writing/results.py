@@ -16,7 +16,7 @@ from linkshift.cli.talking import Console
 from linkshift.cli.writing.figures import write_picture
 from linkshift.cli.writing.targets import versions
 from linkshift.links import MOST_EXPANDED
-from linkshift.methods import METHODS, Clustering
+from linkshift.methods import Clustering
 from linkshift.tables.scaling import Scaling
 
 _NO_MATTER = ("progress", "n_jobs")  # to the result
