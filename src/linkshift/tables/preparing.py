@@ -40,9 +40,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     Numbers that are missing are filled with the median, text with the most frequent word, and a
     column says where (by 0.5, half of what words count); heavy-tailed numbers are taken by their
     logarithm, and numbers are scaled. Text becomes a column of zeros and ones for each word.
-    Constant columns, names of rows and text that is different in most rows are left out. Lists of numbers (embeddings) become a column for
-    each place, scaled by one number. Many columns become principal components; sparse matrices
-    always do, by a truncated singular value decomposition.
+    Constant columns, names of rows and text that is different in most rows are left out. Lists of
+    numbers (embeddings) become a column for each place, scaled by one number. Many columns become
+    principal components; sparse matrices always do, by a truncated singular value decomposition.
 
     Parameters
     ----------
