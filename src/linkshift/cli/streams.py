@@ -72,7 +72,8 @@ def prepare() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if stream is None:
             os.open(os.devnull, os.O_RDWR)
-    if sys.stdout is not None:
+    # A stream that somebody has put in the place of stdout is theirs.
+    if sys.stdout is not None and sys.stdout is sys.__stdout__:
         encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
         # Not sys.stdout itself: unbuffered, Python drops what a write leaves over without a word.
         raw = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
