@@ -18,9 +18,9 @@ def test_some(folder):
     check(folder, 0, 70)
 
 
-# What trials have found: a list where a word should be, a bandwidth whose square is zero, and one
-# in whose unit the data overflow.
-@pytest.mark.parametrize("number", [293, 1180, 1325])
+# What trials have found: a list where a word should be, bandwidths whose square is zero (in cluster
+# and explain), and one in whose unit the data overflow.
+@pytest.mark.parametrize("number", [293, 1180, 1325, 5125])
 def test_what_was_found(folder, number):
     check(folder, number, 1)
 

@@ -72,12 +72,15 @@ def prepare() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if stream is None:
             os.open(os.devnull, os.O_RDWR)
-    if sys.stdout is not None:
-        encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
-        # Not sys.stdout itself: unbuffered, Python drops what a write leaves over without a word.
-        raw = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
-        binary = io.BufferedWriter(raw)
-        text = io.TextIOWrapper(binary, encoding=encoding, errors="backslashreplace", newline="")
-        sys.stdout = _Data(text)
+    # A stream that somebody has put in the place of stdout is theirs.
+    if sys.stdout is not None and sys.stdout is sys.__stdout__:
+        sys.stdout = _data(sys.stdout)
     if sys.stderr is not None:
         sys.stderr = _Said(sys.stderr)
+
+
+def _data(out: Any) -> _Data:
+    encoding = out.encoding if out.isatty() else "utf-8"
+    # Not the stream itself: unbuffered, Python drops what a write leaves over without a word.
+    binary = io.BufferedWriter(getattr(out.buffer, "raw", out.buffer))
+    return _Data(io.TextIOWrapper(binary, encoding, errors="backslashreplace", newline=""))

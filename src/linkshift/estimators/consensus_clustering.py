@@ -32,7 +32,7 @@ from linkshift.spaces.graph import FEW, NeighbourGraph, neighbour_graph
 
 __all__ = ["ConsensusClustering"]
 
-_PAIR_BYTES = 32.0  # of memory for each two rows, while trees are made
+_PAIR_BYTES = 40.0  # of memory for each two rows, while trees are made
 _VOTERS = 10  # rows that say where a row goes that was not among those looked at
 
 

@@ -27,6 +27,7 @@ from scipy.spatial.distance import cdist
 from linkshift._core.arrays import Array
 from linkshift.links import Links
 from linkshift.shift.constrained import History, LinkKernel
+from linkshift.shift.constrained.ascent import LEAST_SQUARE
 
 _CELLS = 1 << 22  # pairs times centres at a time
 
@@ -75,7 +76,7 @@ def _taken_at(
     centres, member = bending.history[step]
     here = centres[member[row]]
     samples = centres[member] if bending.blurring else bending.points
-    weight = kernel(((samples - here) ** 2).sum(axis=1) / h**2)
+    weight = kernel(((samples - here) ** 2).sum(axis=1) / max(h**2, LEAST_SQUARE))
     mass = np.bincount(member, weights=weight, minlength=len(centres))
     seen = np.flatnonzero(mass)
     shares = np.zeros(len(sure))

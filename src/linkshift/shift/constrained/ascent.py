@@ -22,7 +22,7 @@ LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
 _LOG2E = float(np.log2(np.e))
 _FAR = 1e150  # padding: squared, still finite, and beyond every reach
-_LEAST_SQUARE = 1e-300  # of a bandwidth; below it, rows at distance zero alone are near
+LEAST_SQUARE = 1e-300  # of a bandwidth; below it, rows at distance zero alone are near
 _LARGEST = 1e100  # position or bandwidth, to which that is far
 _LIST_TASK = 256
 _SHARES = 16
@@ -265,7 +265,7 @@ def _step(
         owner=owner,
         start=np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1)),
     )
-    square = max(h**2, _LEAST_SQUARE)
+    square = max(h**2, LEAST_SQUARE)
     reach = _Reach(kernel.kind, -_LOG2E / square, kernel.limit * square)
     # A fixed number of shares, each with its own sums: threads never change an addition.
     n_shares = min(_SHARES, n_blocks)
