@@ -87,7 +87,7 @@ def test_methods_that_go_by_pairs_take_few_and_refuse_many():
 
 
 def test_answers_against_groups_are_set_aside():
-    same = [tuple(np.flatnonzero(PHOTO == p)[:2].tolist()) for p in range(3)]
+    same = [tuple(np.flatnonzero(p == PHOTO)[:2].tolist()) for p in range(3)]
     with pytest.warns(UserWarning, match="3 links are set aside"):
         found = cluster(X, LINKS.add(must=same), random_state=0)
     assert_apart(found.labels)
