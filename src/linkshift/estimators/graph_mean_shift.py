@@ -139,7 +139,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
     True
     """
 
-    _takes_links: ClassVar[bool] = False
+    _takes_links = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "coordinates": [StrOptions({"diffusion", "smooth"})],
         "time": [Interval(Integral, 1, None, closed="left")],

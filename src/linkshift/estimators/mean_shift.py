@@ -156,7 +156,7 @@ class MeanShift(Explains, ScoresSamples):
     array([1, 0])
     """
 
-    _takes_links: ClassVar[bool] = False
+    _takes_links = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "seeds": ["array-like", None],
@@ -268,8 +268,7 @@ class MeanShift(Explains, ScoresSamples):
         *,
         sample_weight: ArrayLike | None,
     ) -> Fitted:
-        profile = get_profile(self.kernel)
-        weight = sample_weight
+        profile, weight = get_profile(self.kernel), sample_weight
         if weight is not None:
             weight = _check_sample_weight(weight, data, dtype=np.float64, ensure_non_negative=True)
         bandwidth = self._bandwidth(data, profile, weight)
