@@ -393,7 +393,7 @@ class MeanShift(Explains, ScoresSamples):
             reached &= weight > 0  # rows without weight follow, they do not found clusters
         if not reached.any():
             raise Refusal(
-                f"No point lies within bandwidth={bandwidth} of any start.",
+                f"No point was within bandwidth={bandwidth} of any start.",
                 "Use another way of seeding or a larger bandwidth.",
                 parameter="bandwidth",
                 value=bandwidth,
