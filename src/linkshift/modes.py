@@ -15,7 +15,7 @@ from linkshift.profiles import Profile
 
 __all__ = ["Modes", "basin_labels", "merge_close", "merge_ends", "merging_share", "nearest_labels"]
 
-_PAIRS = 1 << 22  # distances at a time
+_PAIRS = 1 << 20  # distances at a time
 _FARTHEST = 1e150  # radii
 _ULPS = 8.0 * np.finfo(np.float64).eps  # of a rounded square, generously
 _AT_A_TIME = 1 << 12  # pairs of centres; looked up together

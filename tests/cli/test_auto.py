@@ -284,7 +284,9 @@ def test_auto_always_clusters(run, data, links, pairs):
     ).conflicts()
     file = written(links, pairs)
     if torn:
-        assert "contradict" in run("cluster", data, "--links", file, code=2).stderr
+        told = run("cluster", data, "--links", file, "--conflicts", "refuse", code=2).stderr
+        assert "contradict" in told
+        assert "set aside" in run("cluster", data, "--links", file).stderr
         return
     result = run("cluster", data, "--links", file, "--json")
     answer = json.loads(result.stdout)

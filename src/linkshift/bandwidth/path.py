@@ -18,7 +18,7 @@ from linkshift._core.arrays import Array, Progress
 from linkshift._core.convergence import NotConverged
 from linkshift._core.messages import warn
 from linkshift._core.threads import n_threads
-from linkshift.links import MOST_EXPANDED, Links
+from linkshift.links import Links
 from linkshift.metrics import link_satisfaction
 from linkshift.modes import basin_labels, merge_ends, merging_share
 from linkshift.profiles import Profile, ProfileName, get_profile
@@ -87,7 +87,7 @@ class BandwidthPath:
         -------
         BandwidthPath
         """
-        given = Links.coerce(links).check(len(self.members)).expanded(MOST_EXPANDED)
+        given = Links.coerce(links).check(len(self.members)).expanded()
         return replace(self, links=given, **_check_links(given, self.members, list(self.parents)))
 
     def labels(self, level: int) -> NDArray[np.int64]:
@@ -279,7 +279,7 @@ def bandwidth_path(
     (2.0, array([1, 1, 0, 0, 2]))
     """
     data: Array = check_array(X, dtype=[np.float64, np.float32])
-    given = Links.coerce(links).check(data.shape[0]).expanded(MOST_EXPANDED)
+    given = Links.coerce(links).check(data.shape[0]).expanded()
     profile = get_profile(kernel)
     # -0.0 and 0.0 are the same place.
     rows, member, count = np.unique(data + 0.0, axis=0, return_inverse=True, return_counts=True)

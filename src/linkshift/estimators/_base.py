@@ -22,7 +22,7 @@ from linkshift._core.arrays import Array, first_of_equal_rows, unit_rows
 from linkshift._core.attributes import all_or_none
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Refusal
-from linkshift.links import MOST_EXPANDED, BindsLinks, ClosedLinks, Links, class_codes
+from linkshift.links import BindsLinks, ClosedLinks, Links, class_codes
 from linkshift.metrics import link_satisfaction
 
 __all__ = [
@@ -129,7 +129,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
             rows = self._rows(data)
             closed = closed_links(links, partial_labels, len(rows), counted=self._counts_links)
             more |= self._supervision(links, partial_labels)
-            used = closed if self._takes_groups else closed.expanded(MOST_EXPANDED)
+            used = closed if self._takes_groups else closed.expanded()
             self._keep(rows, closed, self._fit(data, used, **more))
         return self
 

@@ -17,7 +17,8 @@ from linkshift.explain.counterfactuals import counterfactuals, to_leave_out
 from linkshift.explain.evidence import Evidence, Refit
 from linkshift.explain.explanation import Explanation, LinkRole
 from linkshift.explain.roles import link_roles
-from linkshift.links import MOST_EXPANDED, ClosedLinks, Links
+from linkshift.links import ClosedLinks, Links
+from linkshift.links._groups import MOST_EXPANDED
 from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["Explains"]
@@ -111,7 +112,7 @@ class Explains:
         if links is None:
             return Links()
         try:
-            return links.expanded(MOST_EXPANDED)  # one link is told of at a time
+            return links.expanded()  # one link is told of at a time
         except Refusal as error:
             raise Refusal(
                 "An explanation goes through links one by one, and groups of rows that are apart "

@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkshift.groups._assignment_problem import clique_cover, contracted, refuse_large_component
 from linkshift.groups._assignment_solver import How, solve
-from linkshift.links import MOST_EXPANDED, ClosedLinks, Links
+from linkshift.links import ClosedLinks, Links
 
 _PROVED = 2e-6  # a relative gap below this is rounding; the default gap and a little more
 _LARGEST_COST = 1e100
@@ -133,7 +133,7 @@ def assign(
         if not 0.0 <= value < np.inf:
             raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
     link_weight, gap = float(link_weight), float(gap)
-    closed = ClosedLinks.coerce(links, n).expanded(MOST_EXPANDED)
+    closed = ClosedLinks.coerce(links, n).expanded()
     problem, component, constant = contracted(d, least, most, closed, link_weight)
     refuse_large_component(problem, component)
     problem = replace(problem, cliques=clique_cover(problem, component))

@@ -12,7 +12,7 @@ from linkshift.links._closed import (
 )
 from linkshift.links._closure import Closure
 from linkshift.links._conflicts import Conflict, ConflictError, Conflicts
-from linkshift.links._groups import MOST_EXPANDED, Groups
+from linkshift.links._groups import Groups
 from linkshift.links._links import Links
 from linkshift.links._parse import PairError, RowRangeError
 from linkshift.links._redundant import ImpliedLink, Redundant
@@ -22,7 +22,6 @@ from linkshift.links._summary import Summary
 from linkshift.links._two_sided import two_sided
 
 __all__ = [
-    "MOST_EXPANDED",
     "BindsLinks",
     "Chains",
     "ClosedLinks",

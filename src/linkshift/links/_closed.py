@@ -18,7 +18,7 @@ from linkshift.links._closure import Closure, close_components, components, insi
 from linkshift.links._combine import union
 from linkshift.links._conflicts import conflict_error
 from linkshift.links._graph import LinkGraph, walk
-from linkshift.links._groups import Groups
+from linkshift.links._groups import MOST_EXPANDED, Groups
 from linkshift.links._links import Links
 from linkshift.links._parse import FloatArray, IntArray, Parsed
 
@@ -175,7 +175,7 @@ class ClosedLinks:
             offsets(groups.member, n_units),
         )
 
-    def expanded(self, limit: int) -> ClosedLinks:
+    def expanded(self, limit: int = MOST_EXPANDED) -> ClosedLinks:
         """Write groups as cannot-links."""
         return ClosedLinks(self.links.expanded(limit), self.n_samples) if len(self.groups) else self
 

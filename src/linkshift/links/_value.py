@@ -10,8 +10,7 @@ import numpy as np
 from linkshift._core.files import write_text
 from linkshift._core.text import counted
 from linkshift.links import _combine, _files, _parse, _sparse
-from linkshift.links._closure import PAIR_LIMIT
-from linkshift.links._groups import NO_GROUPS
+from linkshift.links._groups import MOST_EXPANDED, NO_GROUPS
 from linkshift.links._parse import FloatArray, IntArray, PairError, Parsed
 
 
@@ -135,12 +134,12 @@ class PairSet:
 
     # Other forms -----------------------------------------------------------------------------
 
-    def expanded(self, limit: int = PAIR_LIMIT, *, shared: bool = False) -> Self:
+    def expanded(self, limit: int = MOST_EXPANDED, *, shared: bool = False) -> Self:
         """Write groups of rows that are apart as cannot-links, pair by pair.
 
         Parameters
         ----------
-        limit : int, default=50_000_000
+        limit : int, default=30_000
             Raise rather than build more pairs than this.
         shared : bool, default=False
             Give each pair of a group of m rows the confidence 2 / m, so that the group weighs as

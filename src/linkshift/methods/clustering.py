@@ -241,6 +241,8 @@ def cluster(
     made = is_made(X)
     reading = read_given(X) if tables is None else Reading(X, index_of(tables[0]))
     X = reading.X
+    for one in tables or [X]:
+        refuse_gaps(check_array(one, dtype=None, ensure_all_finite=False))
     asked = _asked(params)
     scalings: tuple[Scaling, ...] = ()
     if (kind := scale_for(scale, asked, made=made)) != "none":
@@ -248,11 +250,9 @@ def cluster(
     X = _scaled(X, scalings)
     tables = tables if tables is None else _views(X)
     table = X if tables is None else tables[0]
-    array = check_array(table, dtype=None, ensure_all_finite=False)
-    refuse_gaps(array)
-    n_rows, n_views = len(array), 1 if tables is None else len(tables)
+    n_rows, n_views = len(table), 1 if tables is None else len(tables)
     links = ClosedLinks.coerce(by_row(links, reading), n_rows).links
-    if held_out and not len(links):
+    if held_out and not len(links.must) + len(links.cannot):
         raise Refusal(
             "held_out is for links, and there are none to hold out; known labels are not.",
             "Leave it out, or give links.",

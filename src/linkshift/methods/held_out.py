@@ -42,7 +42,7 @@ def held_out_agreement(
     Returns
     -------
     HeldOut or None
-        None where there is no link that others do not imply.
+        None where there is no link that others do not imply, or the method refuses to do without.
     """
     if n_folds < 2:
         raise Refusal(
@@ -61,7 +61,10 @@ def held_out_agreement(
         if not (must.any() or cannot.any()):
             continue
         rest = links.where(~must, ~cannot)
-        labels = fit(rest)
+        try:
+            labels = fit(rest)
+        except ValueError:  # there are methods that cannot do without some links
+            continue
         asked = _not_implied(links.where(must, cannot), rest + known, n)
         same_must, same_cannot = (
             (labels[a] == labels[b]) & (labels[a] >= 0) for a, b in (asked.must.T, asked.cannot.T)
@@ -69,6 +72,8 @@ def held_out_agreement(
         kept.append((same_must, ~same_cannot))
         share = np.bincount(labels[labels >= 0]) / n
         by_chance.append(float((share**2).sum()))
+    if not kept:
+        return None
     musts, cannots = (np.concatenate([one[kind] for one in kept]) for kind in (0, 1))
     if not len(musts) and not len(cannots):
         return None

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
 from linkshift._core.attributes import all_or_none
-from linkshift.links import MOST_EXPANDED, BindsLinks, Links
+from linkshift.links import BindsLinks, Links
 from linkshift.metric_learning.bases import label_bases, link_bases
 from linkshift.metric_learning.learning import Learned, learn
 from linkshift.metric_learning.measuring import GlobalMetric, LocalMetric, blocks, root, votes
@@ -272,7 +272,7 @@ class SCML(BindsLinks, _OnlyGlobal, _Transforms, BaseEstimator):
         links = self._links_for_fit(links)
         self._check_options(y, links)
         if links is not None:
-            links = Links.coerce(links).expanded(MOST_EXPANDED)
+            links = Links.coerce(links).expanded()
         with all_or_none(self), threadpool_limits(limits=1):
             random = check_random_state(self.random_state)
             data, triplets, bases = self._prepare(X, y, links, random)
@@ -439,9 +439,7 @@ class SCML(BindsLinks, _OnlyGlobal, _Transforms, BaseEstimator):
             raise ValueError("score needs either y or links: score(X, y) or score(X, links=links).")
         data = self._checked(X)
         if links is not None:
-            return self._share_held(
-                data, Links.coerce(links).check(data.shape[0]).expanded(MOST_EXPANDED)
-            )
+            return self._share_held(data, Links.coerce(links).check(data.shape[0]).expanded())
         if self._fit_y is None or self.classes_ is None:
             raise ValueError(
                 "The metric was learned from links, and no classes of training rows are known to "

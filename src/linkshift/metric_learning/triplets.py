@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from linkshift._core.arrays import Array
-from linkshift.links import MOST_EXPANDED, ClosedLinks, ImpliedConfidence, Links
+from linkshift.links import ClosedLinks, ImpliedConfidence, Links
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def link_triplets(
     and so are their cannot-links. A given link is as sure as its confidence, an implied one as
     the least sure link of the groups that it comes from. Contradictions raise.
     """
-    closed = ClosedLinks.coerce(links, X.shape[0]).expanded(MOST_EXPANDED)
+    closed = ClosedLinks.coerce(links, X.shape[0]).expanded()
     closure = closed.whole
     confidence = None if closed.all_certain else closed.confidence
     parts = []

@@ -35,7 +35,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.memory import check_memory
 from linkshift._core.messages import Advice, warn
 from linkshift.bandwidth import pair_distances
-from linkshift.links import MOST_EXPANDED, Links
+from linkshift.links import Links
 
 KernelName = Literal["gaussian", "chi2", "polynomial", "linear", "precomputed"]
 KernelFunction = Callable[..., Any]
@@ -388,7 +388,7 @@ def sigma_from_links(X: ArrayLike, links: Links) -> float:
     3.5
     """
     data: Array = check_array(X, dtype=[np.float64, np.float32])
-    links = Links.coerce(links).check(data.shape[0]).expanded(MOST_EXPANDED)
+    links = Links.coerce(links).check(data.shape[0]).expanded()
     if not len(links):
         raise ValueError("sigma='links' needs links; give some, or a number for sigma.")
     distances = pair_distances(data)

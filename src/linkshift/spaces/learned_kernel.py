@@ -55,7 +55,7 @@ from sklearn.utils import check_array
 from linkshift._core.arrays import Array
 from linkshift._core.threads import one_blas_thread
 from linkshift.bandwidth import pair_quantile
-from linkshift.links import MOST_EXPANDED, ClosedLinks, Closure, Links
+from linkshift.links import ClosedLinks, Closure, Links
 from linkshift.spaces._learned_loops import project_all
 
 __all__ = ["LearnedKernel", "learn_kernel"]
@@ -153,7 +153,7 @@ def learn_kernel(
     """
     G: Array = check_array(coordinates, dtype=np.float64)
     n = G.shape[0]
-    closed = ClosedLinks.coerce(links, n).expanded(MOST_EXPANDED)
+    closed = ClosedLinks.coerce(links, n).expanded()
     closed.whole  # noqa: B018 (raises on contradictions)
     links = closed.links
     _check_options(gamma, trace, max_links, tol, max_iter)

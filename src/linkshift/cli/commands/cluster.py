@@ -249,7 +249,8 @@ def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
 def _parts(held_out: int | None, problem: Problem, report: Path | None) -> int:
     """How many parts links are cut into to hold each out once."""
     if held_out is None:
-        n_links = 0 if problem.file_links is None else len(problem.file_links)
+        given = problem.file_links
+        n_links = 0 if given is None else len(given.must) + len(given.cannot)
         return _PARTS if report is not None and n_links >= _ENOUGH_LINKS else 0
     if held_out == 1:
         raise InputError("--held-out takes 0 or at least 2 parts. Take 5.")

@@ -152,8 +152,8 @@ def _features(
 
     # By itself --pca only adds components to what is done without it.
     scale: Any = source.scale or "auto"
-    if scale == "auto" and source.prepare:
-        scale = "standard"
+    if scale == "auto" and (source.prepare or is_sparse):
+        scale = "standard" if source.prepare else "none"
     pca: Any = source.pca if source.pca is not None else "auto"
     recipe = Preparation(log=source.prepare, scale=scale, pca=pca)
     return prepared_features(

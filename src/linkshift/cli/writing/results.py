@@ -15,7 +15,7 @@ from linkshift.cli.reading.problem import Problem, Source
 from linkshift.cli.talking import Console
 from linkshift.cli.writing.figures import write_picture
 from linkshift.cli.writing.targets import versions
-from linkshift.links import MOST_EXPANDED
+from linkshift.links._groups import MOST_EXPANDED
 from linkshift.methods import Clustering
 from linkshift.tables.scaling import Scaling
 
