@@ -22,7 +22,7 @@ from linkshift.metrics import link_satisfaction
 from linkshift.pictures.charts import Axis
 from linkshift.pictures.colours import CANNOT, MUST, PALETTE, contrast, lightened, rgb
 from linkshift.pictures.page import Report, page, render, sections, svg
-from linkshift.pictures.page.markup import plain
+from linkshift._core.markup import plain
 from linkshift.pictures.scene import Clusters, Plane
 
 MINUS = "\N{MINUS SIGN}"

@@ -185,6 +185,20 @@ class Explanation:
         mode = None if self.mode is None else move(self.mode)
         return replace(self, path=move(self.path), mode=mode)
 
+    def renumbered(self, numbers: Array | None) -> Explanation:
+        """Call clusters by other numbers: that of each one, None where they stay."""
+        if numbers is None:
+            return self
+
+        def number(label: int) -> int:
+            return label if label < 0 else int(numbers[label])
+
+        cases = tuple(
+            replace(case, clusters=tuple(map(number, case.clusters)))
+            for case in self.counterfactuals
+        )
+        return replace(self, label=number(self.label), counterfactuals=cases)
+
     def mentioned(self) -> list[int]:
         """Give all rows that occur, in ascending order."""
         rows = {self.row, *self.path_rows}

@@ -280,6 +280,11 @@ def partial_labels(table: Table, column: str) -> list[Any]:
     return labels
 
 
+def shown_values(table: Table, column: str) -> list[Any]:
+    """Give what is shown of the rows, None where a cell is empty."""
+    return _cells(table, column, "--show")
+
+
 def _cells(table: Table, column: str, option: str) -> list[Any]:
     if column not in table.lists:
         check_column(table, column, option)

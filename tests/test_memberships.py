@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.reference import memberships as literal
 
 from linkshift._core.messages import Refusal
-from linkshift.membership import membership
-from tests.reference import membership as literal
+from linkshift.memberships import membership
 
 
 @given(st.integers(2, 40), st.integers(1, 20), st.integers(1, 5), st.integers(0, 10**6))

@@ -35,7 +35,7 @@ class _Tags:
 
     Examples
     --------
-    >>> from linkshift.pictures.page.markup import tag
+    >>> from linkshift._core.markup import tag
     >>> print(tag.p("1 < 2, ", tag.b("always"), class_="note", data_row=3))
     <p class="note" data-row="3">1 &lt; 2, <b>always</b></p>
     """
@@ -50,9 +50,11 @@ def _element(name: str, *children: object, **attributes: object) -> Html:
         for key, value in attributes.items()
         if value is not None
     )
-    return Html(
-        f"<path{given}/>" if name == "path" else f"<{name}{given}>{joined(*children)}</{name}>"
-    )
+    if name == "path":
+        return Html(f"<path{given}/>")
+    if name == "img":
+        return Html(f"<img{given}>")
+    return Html(f"<{name}{given}>{joined(*children)}</{name}>")
 
 
 tag = _Tags()

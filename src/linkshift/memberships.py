@@ -1,6 +1,6 @@
 """How rows stand in their clusters: how surely they belong, how far out they are, who is typical.
 
-All of it comes from rows, labels and nearest neighbours, so that it means the same for every method.
+All of it is from rows, labels and nearest neighbours, so that it means the same for every method.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from linkshift._core.labels import NOISE
 from linkshift._core.messages import Refusal
 from linkshift.shift.neighbours import nearest_neighbours
 
-__all__ = ["Membership", "membership"]
+__all__ = ["Membership", "is_quick", "membership"]
 
 _NEIGHBOURS = 10
 _NEAREST = 1e-6  # least square of a distance, in those of the farthest neighbour: twins have none
+_MANY_COLUMNS, _MANY_ROWS = 15, 20_000  # all pairs of which take a minute
 _SIGNIFICANCE = 3.0  # lambda of Kriegel et al.: three standard distances
 
 
@@ -105,7 +106,7 @@ def membership(X: ArrayLike, labels: ArrayLike) -> Membership:
 
     Examples
     --------
-    >>> from linkshift.membership import membership
+    >>> from linkshift.memberships import membership
     >>> found = membership([[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]], [0, 0, 0, 1, 1, 1])
     >>> found.exemplars.tolist(), found.centers.ravel().tolist()
     ([1, 4], [1.0, 9.0])
@@ -140,6 +141,11 @@ def membership(X: ArrayLike, labels: ArrayLike) -> Membership:
         centers,
         to_center,
     )
+
+
+def is_quick(n_rows: int, n_columns: int) -> bool:
+    """Whether neighbours are found in seconds: by a tree of few columns, or among few rows."""
+    return n_columns <= _MANY_COLUMNS or n_rows <= _MANY_ROWS
 
 
 def _belonging(distance: Array, labels: Array, near: Array, sizes: Array) -> tuple[Array, Array]:
