@@ -120,7 +120,7 @@ class _Show:
         if report.texts is not None:
             return [tag.q(word_long(report.texts[i])), " ", name, " "]
         if report.images is not None:
-            return [self._image(report.images[i]), name, " "]
+            return [self._image(report.images[i]), " ", name, " "]
         return [name, " "]
 
     def _image(self, text: str) -> Html:

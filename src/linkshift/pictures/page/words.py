@@ -96,7 +96,7 @@ def _said(name: str, away: float) -> list[Any]:
     """Say how far a cluster is out in a column, as one would."""
     column, _, level = name.rpartition("=")
     if column and level:  # made of a word in a column
-        return [word(column), " is " if away > 0 else " is not ", word(level)]
+        return [word(f"{column} is {level}" if away > 0 else f"{column} is not {level}")]
     if name.endswith(" is missing"):
         return [word(name if away > 0 else f"{name.removesuffix(' is missing')} is there")]
     degree = next(said for least, said in _DEGREES if abs(away) >= least)
@@ -112,7 +112,7 @@ def _in_units(report: Report, members: NDArray[np.int64], j: int) -> list[Any]:
         here, everywhere = float(values[members].mean()), float(values.mean())
     if not np.isfinite([here, everywhere]).all():
         return []
-    return [tag.small(f" {here:.3g} of {everywhere:.3g}")]
+    return [tag.small(f" (mean {here:.3g}, all rows {everywhere:.3g})")]
 
 
 def terms_of(
