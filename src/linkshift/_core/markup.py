@@ -92,3 +92,10 @@ def table(columns: Sequence[Html], rows: Iterable[Html], look: str | None = None
     start = [tag.thead(tag.tr(*columns))] if columns else []
     body = tag.tbody("\n", joined(*rows, by="\n"), "\n")
     return tag.div(tag.table(*start, body, class_=look), class_="wide")
+
+
+def notebook(title: object, columns: Sequence[str] = (), rows: Iterable[Html] = ()) -> Html:
+    """Write what a notebook shows of a value: a line, and a table that the notebook styles."""
+    found = [*rows]
+    body = [table(head(*columns), found)] if found else []
+    return tag.div(tag.p(tag.strong(title)), *body)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linkshift._core.arrays import Array
+from linkshift._core.markup import notebook, tag
 from linkshift._core.text import counted
 
 __all__ = ["Counterfactual", "Explanation", "LinkRole"]
@@ -215,6 +216,15 @@ class Explanation:
             f"<Explanation of row {self.row}: cluster {self.label}, {len(self.links)} links act, "
             f"{len(self.counterfactuals)} counterfactuals>"
         )
+
+    def _repr_html_(self) -> str:
+        """Tell it in a notebook: a line for each thing, what belongs to it further in."""
+        first, *rest = str(self).split("\n")
+        lines = [
+            tag.div(line.strip(), style="margin-left:1.5em" if line.startswith("  ") else None)
+            for line in rest
+        ]
+        return tag.div(notebook(first), *lines)
 
     def __str__(self) -> str:
         lines = [self._where(), *self._way()]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Clustering", "numbered", "scaled", "views_of"]
 
 _NO_MATTER = ("progress", "n_jobs")  # to the result
+_SHOWN = 12  # clusters, in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -347,6 +348,22 @@ class Clustering:
             return values
         return type(self.labels)(values, index=self.labels.index, name=name)
 
+    def _repr_html_(self) -> str:
+        """List the clusters in a notebook, the largest first."""
+        from linkshift._core.markup import notebook, row
+
+        numbers, sizes = np.unique(np.asarray(self.labels), return_counts=True)
+        order = np.argsort(-sizes, kind="stable")
+        rows = [
+            row(f"{sizes[i]:,}", f"{sizes[i] / sizes.sum():.1%}", name=_name(int(numbers[i])))
+            for i in order[:_SHOWN]
+        ]
+        if (rest := order[_SHOWN:]).size:
+            rest_size = int(sizes[rest].sum())
+            share = f"{rest_size / sizes.sum():.1%}"
+            rows.append(row(f"{rest_size:,}", share, name=f"{rest.size:,} more"))
+        return notebook(repr(self)[1:-1], ("cluster", ">rows", ">share"), rows)
+
     def __repr__(self) -> str:
         clusters = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
         scale = next((f", scale {one.kind}" for one in self.scalings if one.kind != "none"), "")
@@ -354,6 +371,10 @@ class Clustering:
         return (
             f"<{clusters} of {len(self.labels):,} rows by {self.method}{scale}: {self.why}{kept}>"
         )
+
+
+def _name(number: int) -> str:
+    return "noise" if number == NOISE else str(number)
 
 
 def numbered(labels: NDArray[np.int64], numbers: NDArray[np.int64] | None) -> NDArray[np.int64]:

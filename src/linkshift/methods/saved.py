@@ -43,7 +43,6 @@ def notes_of(found: Clustering) -> dict[str, Any]:
         **found.scaling().about(),
         **({} if recipe is None else {"preparation": recipe.to_plain()}),
         "numbers": None if found.numbers is None else found.numbers.tolist(),
-        "seconds": None if math.isnan(found.seconds) else float(found.seconds),
         "set_aside": {name: getattr(set_aside, name).tolist() for name in _LINKS},
         "held_out": held_out and [None if x != x else x for x in map(float, held_out)],
     }
@@ -120,7 +119,7 @@ def _from_about(model: Any, about: dict[str, Any]) -> Clustering:
         links,
         Links() if aside is None else Links(**{name: aside[name] for name in _LINKS}),
         report,
-        math.nan if about.get("seconds") is None else float(about["seconds"]),
+        math.nan,  # a file does not say: the same clustering has the same bytes
         scalings if whole.changes else (),
         None if plain is None else Preparation.from_plain(plain),
         columns,
