@@ -33,7 +33,9 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift.links import ConflictError as ConflictError
     from linkshift.links import Conflicts as Conflicts
     from linkshift.links import Links as Links
+    from linkshift.memberships import membership as membership
     from linkshift.methods import cluster as cluster
+    from linkshift.methods import load as load
     from linkshift.metric_learning import SCML as SCML
     from linkshift.models import files as model_files  # noqa: F401
     from linkshift.pictures import page as report  # noqa: F401
@@ -69,6 +71,8 @@ _PUBLIC = {
     "cluster": "methods:cluster",
     "datasets": "datasets",
     "image": "image",
+    "load": "methods:load",
+    "membership": "memberships:membership",
     "metrics": "metrics",
     "model_files": "models.files",
     "plot": "pictures.plot",

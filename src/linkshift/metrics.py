@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from linkshift._core.labels import NOISE, count_clusters, is_noise
+from linkshift._core.markup import notebook, row
 
 if TYPE_CHECKING:
     from linkshift.links import Links
@@ -290,6 +291,19 @@ class LinkReport:
         """Share of all links that are kept, a group counted as one; 1.0 when there are none."""
         kept = self.must_kept + self.cannot_kept + self.apart_kept
         return _share(kept, self.n_must + self.n_cannot + self.n_apart)
+
+    def _repr_html_(self) -> str:
+        """Count in a notebook what is kept."""
+        rows = [
+            row(f"{n:,}", f"{kept:,}", f"{n - kept:,}", name=f"{kind}-links")
+            for kind, n, kept in (
+                ("must", self.n_must, self.must_kept),
+                ("cannot", self.n_cannot, self.cannot_kept),
+            )
+            if n
+        ]
+        title = "Links" if self.held_out is None else f"Links; {self.held_out}"
+        return notebook(title if rows else "No links", ("", ">given", ">kept", ">violated"), rows)
 
     def __str__(self) -> str:
         groups = f", groups {self.apart_kept} of {self.n_apart} apart" if self.n_apart else ""

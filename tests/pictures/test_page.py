@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import json
 import re
 import shlex
@@ -18,11 +19,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from linkshift import Links, bandwidth_path
+from linkshift._core.markup import plain
 from linkshift.metrics import link_satisfaction
 from linkshift.pictures.charts import Axis
 from linkshift.pictures.colours import CANNOT, MUST, PALETTE, contrast, lightened, rgb
-from linkshift.pictures.page import Report, page, render, sections, svg
-from linkshift.pictures.page.markup import plain
+from linkshift.pictures.page import Report, page, render, rows, sections, svg
 from linkshift.pictures.scene import Clusters, Plane
 
 MINUS = "\N{MINUS SIGN}"
@@ -291,7 +292,12 @@ def highlights(X, labels, label, names):
         if len(set(X[:, j])) > 1
     }
     top = sorted(away, key=lambda j: -abs(away[j]))[:3]
-    return [f"{names[j]} {away[j]:+.1f}".replace("-", MINUS) for j in top if abs(away[j]) >= 0.1]
+    said = []
+    for j in top:
+        if abs(away[j]) >= 0.1:
+            much = "very " if abs(away[j]) >= 1.5 else "" if abs(away[j]) >= 0.5 else "rather "
+            said.append(f"{names[j]} {much}{'high' if away[j] > 0 else 'low'}")
+    return said
 
 
 def test_clusters_are_listed_by_size_and_noise_apart():
@@ -303,7 +309,7 @@ def test_clusters_are_listed_by_size_and_noise_apart():
     X[:, 3] = 0.1  # no spread: nothing stands out in it
     names = list("abcde")
     page = Page(render(Report(X=X, labels=labels, names=names)))
-    rows = page.table("cluster", "rows", "share", "", "stands out in")
+    rows = page.table("cluster", "rows", "share", "", "what sets it apart")
     assert [row[:3] for row in rows] == [
         ["cluster 2", "80", "40.0%"],
         ["cluster 4", "50", "25.0%"],
@@ -318,7 +324,7 @@ def test_most_clusters_are_listed_and_the_rest_summed_up():
     labels = np.repeat(np.arange(60), np.arange(60) + 1)
     X = np.arange(len(labels), dtype=float)[:, None]
     page = Page(render(Report(X=X, labels=labels)))
-    rows = page.table("cluster", "rows", "share", "", "stands out in")
+    rows = page.table("cluster", "rows", "share", "", "what sets it apart")
     assert len(rows) == 51
     assert rows[-1][:2] == ["10 more", str(sum(range(1, 11)))]
     assert rows[-1][4] == "1 to 10 rows each"
@@ -327,7 +333,130 @@ def test_most_clusters_are_listed_and_the_rest_summed_up():
 def test_a_cluster_of_all_rows_stands_out_in_nothing():
     X, _ = blobs()
     page = Page(render(Report(X=X, labels=np.zeros(len(X), dtype=int))))
-    assert page.table("cluster", "rows", "share", "", "stands out in")[0][4] == "nothing"
+    assert page.table("cluster", "rows", "share", "", "what sets it apart")[0][4] == "nothing"
+
+
+TEXTS = ["the red apple", "a red cherry", "the red rose", "red and sweet"] * 5
+TEXTS += ["the blue whale", "a blue sky", "the blue sea", "blue and deep"] * 5
+
+
+def of_rows(**changes):
+    """Forty rows in two clusters, apart in the first of many columns."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 20)
+    X = rng.normal(size=(40, 20)) * 0.1
+    X[:, 0] += labels
+    return Report(**{"X": X, "labels": labels, "names": [f"e{j}" for j in range(20)], **changes})
+
+
+def apart(report):
+    table = Page(render(report)).table("cluster", "rows", "share", "", "what sets it apart")
+    return [row[4] for row in table]
+
+
+def test_clusters_are_set_apart_by_words_of_their_rows():
+    first, second = apart(of_rows(show=TEXTS))
+    assert first.split()[0] == "red"
+    assert second.split()[0] == "blue"
+    assert not {"the", "and", "e0"} & {*first.split(), *second.split()}
+    for text in ("", None, "12 34"):
+        assert apart(of_rows(show=[text] * 40)) == ["nothing", "nothing"]
+
+
+def test_columns_without_names_of_their_own_are_not_told():
+    assert apart(of_rows()) == ["nothing", "nothing"]
+    assert "say nothing in words" in Page(render(of_rows())).words
+    named = of_rows(names=[f"size of part {chr(97 + j)}" for j in range(20)])
+    assert apart(named)[0].startswith("size of part a low")
+
+
+def test_columns_made_of_words_are_told_as_such():
+    names = ["colour=red", "size is missing", *(f"{c}" for c in "abcdefghijklmnopqr")]
+    report = of_rows(names=names)
+    assert apart(report)[0].startswith("colour is not red")
+    assert apart(report)[1].startswith("colour is red")
+    X = report.X[:, [1, 0, *range(2, 20)]]
+    assert apart(of_rows(names=names, X=X))[0].startswith("size is there")
+    assert apart(of_rows(names=names, X=X))[1].startswith("size is missing")
+
+
+def test_means_are_told_in_units_of_the_columns():
+    names = [chr(97 + j) for j in range(20)]
+    report = of_rows(names=names)
+    told = apart(of_rows(names=names, original=report.X * 100 + 500))
+    low, both = (100 * part.mean() + 500 for part in (report.X[:20, 0], report.X[:, 0]))
+    assert told[0].startswith(f"a low (mean {low:.3g}, all rows {both:.3g})")
+
+
+def test_typical_and_borderline_rows_are_shown():
+    X = np.array([[0.0], [0.1], [0.2], [0.3], [1.0], [1.7], [1.8], [1.9], [2.0]])
+    names = [f"name {i}" for i in range(9)]
+    page = Page(render(Report(X=X, labels=[0] * 5 + [1] * 4, ids=names)))
+    shown = page.words[page.words.index("typical") :]
+    assert shown.index("name 3") < shown.index("borderline") < shown.index("name 4")
+    assert "next to cluster 1" in shown
+    texts = [f"said by {i}" for i in range(9)]
+    words = Page(render(Report(X=X, labels=[0] * 5 + [1] * 4, show=texts))).words
+    assert "said by 3 row 3" in words
+
+
+def test_rows_that_look_the_same_are_shown_once():
+    words = Page(render(of_rows(show=["same"] * 40))).words
+    rows = words[words.index("typical") :]
+    assert rows.count("same") == 2
+
+
+@pytest.mark.parametrize("word", NASTY)
+def test_nasty_texts_are_text(word):
+    html = render(of_rows(show=[f"{word} {i % 7}" for i in range(40)]))
+    page = Page(html)
+    assert not {"img", "a", "iframe"} & {name for name, _ in page.tags}
+    assert not [key for _, key, _ in page.attributes if key.startswith("on")]
+
+
+def png(side, colour=(200, 30, 30)):
+    from PIL import Image
+
+    stream = io.BytesIO()
+    pixels = np.random.default_rng(side).integers(0, 255, (side, side, 3)).astype(np.uint8)
+    (Image.fromarray(pixels) if side > 99 else Image.new("RGB", (side, side), colour)).save(
+        stream, format="PNG"
+    )
+    return stream.getvalue()
+
+
+def test_images_are_embedded_small_and_others_named(tmp_path):
+    (tmp_path / "small.png").write_bytes(png(9))
+    (tmp_path / "large.png").write_bytes(png(400))
+    (tmp_path / "secret.png").write_bytes(b"these bytes are no image")
+    names = [["small.png", "large.png", "secret.png", "none.png"][i % 4] for i in range(40)]
+    page = Page(render(of_rows(show=names, folder=tmp_path)))
+    sources = set(page.values("src"))
+    small = "data:image/png;base64," + base64.b64encode(png(9)).decode()
+    assert len(sources) == 2
+    assert small in sources
+    (large,) = sources - {small}
+    assert large.startswith("data:image/jpeg;base64,")
+    assert len(large) < 60_000
+    assert "secret.png" in page.words
+    assert "none.png" in page.words
+    assert "images could not be found or read" in page.words
+    assert "img-src data:" in next(v for v in page.values("content") if "default-src" in v)
+
+
+def test_images_that_fill_the_page_are_links(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "_LARGEST_PAGE", 1)
+    folder = tmp_path / "pictures & such"
+    folder.mkdir()
+    for i in range(40):
+        (folder / f"{i}.png").write_bytes(png(9, (i, 0, 0)))
+    report = of_rows(
+        show=[f"{i}.png" for i in range(40)], folder=tmp_path, folders=[folder], labels=[0] * 40
+    )
+    page = Page(render(report))
+    assert len(page.values("src")) == 1
+    assert len(page.values("href")) > 1
+    assert all(re.fullmatch(r"pictures%20%26%20such/\d+\.png", v) for v in page.values("href"))
 
 
 def test_links_are_counted_and_violated_ones_listed():

@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.convergence import NotConverged
+from linkshift._core.markup import notebook, row, tag
 from linkshift._core.messages import warn
 from linkshift._core.threads import n_threads
 from linkshift.links import Links
@@ -36,6 +37,9 @@ _TRIAL_STARTS = 100
 _ROUGH = 1e-2
 _MOST_QUERIES = 2000
 _ROUNDING = 1e-12  # distances below this share of the data's extent are rounding
+
+
+_SHOWN = 12  # levels, in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +152,22 @@ class BandwidthPath:
         octaves = np.log2(self.bandwidths)
         width = np.diff(octaves, prepend=octaves[0], append=octaves[-1])
         return similar @ ((width[:-1] + width[1:]) / 2.0)
+
+    def _repr_html_(self) -> str:
+        """List in a notebook the levels at which clusters change, the best one in bold."""
+        best = self.best("links" if self.links else "stability")
+        changes = np.flatnonzero(np.diff(self.n_clusters, prepend=-1))
+        shown = np.union1d(changes[:: -(-len(changes) // _SHOWN)], [best])
+        columns = [">level", ">bandwidth", ">clusters", ">stability"]
+        rows = []
+        for level in shown.tolist():
+            cells = [f"{level}", f"{self.bandwidths[level]:.4g}", f"{self.n_clusters[level]:,}"]
+            cells.append(f"{self.stability[level]:.3f}")
+            if self.links:
+                cells.append(f"{self.violated_must[level] + self.violated_cannot[level]:,}")
+            rows.append(row(*(tag.td(tag.b(cell) if level == best else cell) for cell in cells)))
+        title = f"Bandwidth path of {len(self.members):,} rows over {len(self.bandwidths)} levels"
+        return notebook(title, columns + [">violated links"] * bool(self.links), rows)
 
     def best(self, by: Criterion = "links") -> int:
         """Choose a level.

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linkshift._core.arrays import Array
+from linkshift._core.markup import notebook, tag
 from linkshift._core.text import counted
 
 __all__ = ["Counterfactual", "Explanation", "LinkRole"]
@@ -185,6 +186,20 @@ class Explanation:
         mode = None if self.mode is None else move(self.mode)
         return replace(self, path=move(self.path), mode=mode)
 
+    def renumbered(self, numbers: Array | None) -> Explanation:
+        """Call clusters by other numbers: that of each one, None where they stay."""
+        if numbers is None:
+            return self
+
+        def number(label: int) -> int:
+            return label if label < 0 else int(numbers[label])
+
+        cases = tuple(
+            replace(case, clusters=tuple(map(number, case.clusters)))
+            for case in self.counterfactuals
+        )
+        return replace(self, label=number(self.label), counterfactuals=cases)
+
     def mentioned(self) -> list[int]:
         """Give all rows that occur, in ascending order."""
         rows = {self.row, *self.path_rows}
@@ -201,6 +216,15 @@ class Explanation:
             f"<Explanation of row {self.row}: cluster {self.label}, {len(self.links)} links act, "
             f"{len(self.counterfactuals)} counterfactuals>"
         )
+
+    def _repr_html_(self) -> str:
+        """Tell it in a notebook: a line for each thing, what belongs to it further in."""
+        first, *rest = str(self).split("\n")
+        lines = [
+            tag.div(line.strip(), style="margin-left:1.5em" if line.startswith("  ") else None)
+            for line in rest
+        ]
+        return tag.div(notebook(first), *lines)
 
     def __str__(self) -> str:
         lines = [self._where(), *self._way()]

@@ -8,10 +8,13 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from linkshift._core.files import write_text
+from linkshift._core.markup import notebook, row, tag, word
 from linkshift._core.text import counted
 from linkshift.links import _combine, _files, _parse, _sparse
 from linkshift.links._groups import MOST_EXPANDED, NO_GROUPS
 from linkshift.links._parse import FloatArray, IntArray, PairError, Parsed
+
+_SHOWN = 5  # pairs of a kind, in a notebook
 
 
 class PairSet:
@@ -237,6 +240,19 @@ class PairSet:
         if self._n_samples is not None:
             parts.append(f"{self._n_samples} samples")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """Say in a notebook how many pairs there are, and show the first."""
+        kinds = (("must", self.must_confidence), ("cannot", self.cannot_confidence))
+        rows = []
+        for kind, sure in kinds:
+            pairs = getattr(self._pairs, kind)
+            names = _combine.named(pairs[:_SHOWN], self._pairs.names)
+            for (a, b), confidence in zip(names, sure[:_SHOWN], strict=True):
+                rows.append(row(tag.td(word(a)), tag.td(word(b)), tag.td(kind), f"{confidence:g}"))
+            if len(pairs) > _SHOWN:
+                rows.append(row(tag.td(f"and {len(pairs) - _SHOWN:,} more {kind}", colspan=4)))
+        return notebook(repr(self), ("a", "b", "kind", ">confidence"), rows)
 
     def __setattr__(self, name: str, *_: object) -> NoReturn:
         raise AttributeError(

@@ -1,6 +1,8 @@
 """Methods by name: the table of them, the rule of "auto", and one call for all."""
 
-from linkshift.methods.clustering import Choice, Clustering, choose, cluster
+from linkshift.methods.clustering import Choice, choose, cluster
+from linkshift.methods.result import Clustering
+from linkshift.methods.saved import load
 from linkshift.methods.table import METHODS, Method, MethodName, check_params
 
 __all__ = [
@@ -12,4 +14,5 @@ __all__ = [
     "check_params",
     "choose",
     "cluster",
+    "load",
 ]

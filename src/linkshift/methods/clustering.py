@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from linkshift._core.messages import Advice, Refusal
 from linkshift._core.text import counted
+from linkshift.methods.result import Clustering, scaled, views_of
 from linkshift.methods.table import (
     METHODS,
     SCALES,
@@ -27,11 +30,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from linkshift._core.arrays import Progress
-    from linkshift.explain.explanation import Explanation
     from linkshift.links import Links
-    from linkshift.metrics import LinkReport
     from linkshift.tables.preparing import Preparation
-    from linkshift.tables.scaling import ScaleName, Scaling
+    from linkshift.tables.scaling import ScaleName
 
 # Parameters that only methods that shift have a use for.
 _OF_A_SHIFT = ("bandwidth", "kernel", "n_neighbors", "space", "max_iter")
@@ -45,103 +46,6 @@ class Choice(NamedTuple):
     params: dict[str, Any]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Clustering:
-    """What `cluster` found; its text says how.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n,), or Series
-        Cluster of each row, -1 for noise; of a pandas DataFrame with its index.
-    method : str
-        Name of the method, as in `METHODS`.
-    why : str
-        Why this method, in a line.
-    model : estimator
-        The fitted model, for all that it knows beside the labels.
-    links : Links
-        All links that were used, those of partial labels included.
-    set_aside : Links
-        Links that were not, as they contradict others that are more probable.
-    link_report : LinkReport
-        Which links hold.
-    seconds : float
-        Time of the fit.
-    scalings : tuple of Scaling
-        What was done to the columns of the table, or of each view; empty where nothing was. The
-        model knows columns as they are then, while ``predict`` and ``explain`` take and give them
-        as they were.
-    recipe : Preparation or None
-        How the numbers were made of the table, which ``predict`` does again; None where they are
-        those of the table.
-    """
-
-    labels: Any
-    method: str
-    why: str
-    model: Any
-    links: Links
-    set_aside: Links
-    link_report: LinkReport
-    seconds: float
-    scalings: tuple[Scaling, ...] = ()
-    recipe: Preparation | None = None
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return int(self.labels.max()) + 1
-
-    @property
-    def done(self) -> str:
-        """What was done, in a line."""
-        return METHODS[self.method].describe(self.model)
-
-    @property
-    def bandwidth(self) -> Any:
-        """The bandwidth, in units of the columns; None where there is no single one to name."""
-        return METHODS[self.method].bandwidth(self.model)
-
-    def predict(self, X: Any) -> Any:
-        """Cluster of each row of new data, in the columns (or views) that were clustered.
-
-        Rows of a table that was prepared are given as they are, and prepared in the same way. Those
-        of a pandas DataFrame come back with its index.
-        """
-        from linkshift.tables.columns import index_of
-        from linkshift.tables.preparing import Prepared
-        from linkshift.tables.reading import with_index
-
-        if isinstance(X, Prepared):
-            raise Refusal(
-                "New rows are prepared by the recipe of those that were clustered.",
-                "Give the table itself.",
-            )
-        rows = X if self.recipe is None else self.recipe.transform(X)
-        rows = _scaled(rows, self.scalings)
-        return with_index(self.model.predict(rows), index_of(X))
-
-    def explain(self, row: int, **options: Any) -> Explanation:
-        """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`."""
-        if not hasattr(self.model, "explain"):
-            raise Refusal(
-                f"In the method {self.method} nothing moves, and there is no path to tell of.",
-                "model.view_importances_ says what each cluster goes by.",
-            )
-        explanation: Explanation = self.model.explain(row, **options)
-        if self.scalings and not self.model._is_cosine():  # rows of length one have no units
-            explanation = explanation.moved(self.scalings[0].undo)
-        return explanation
-
-    def __repr__(self) -> str:
-        clusters = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
-        scale = next((f", scale {one.kind}" for one in self.scalings if one.kind != "none"), "")
-        kept = f"; {self.link_report}" if len(self.links) else ""
-        return (
-            f"<{clusters} of {len(self.labels):,} rows by {self.method}{scale}: {self.why}{kept}>"
-        )
-
-
 def cluster(
     X: Any,
     links: Links | None = None,
@@ -151,6 +55,7 @@ def cluster(
     scale: ScaleName = "auto",
     conflicts: ConflictsName = "resolve",
     held_out: int = 0,
+    labels_like: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -191,6 +96,10 @@ def cluster(
         How many parts links are cut into, each of which is held out once from another fit:
         ``link_report.held_out`` says how well these links hold, which tells more than that those
         hold that were used. 0 does without; 5 takes about six times as long.
+    labels_like : Clustering, Series or array-like of shape (n,), default=None
+        An earlier clustering, or its labels (-1 where unknown): clusters keep the numbers that
+        they had there, by the rows that they have in common, and new ones get new numbers. Rows of
+        a DataFrame are found by their index, and may be others than before.
     random_state : int, RandomState or None
         For methods that draw at random (kernel, skms, metric, groups; consensus from 2,500 rows
         on, which takes None for 0).
@@ -230,12 +139,13 @@ def cluster(
     from linkshift.links import ClosedLinks, Links
     from linkshift.methods.answers import by_row, settled_answers
     from linkshift.methods.held_out import held_out_agreement
+    from linkshift.methods.numbering import labels_before, numbers_like
     from linkshift.metrics import link_satisfaction
     from linkshift.tables.columns import index_of
     from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
     from linkshift.tables.scaling import Scaling
 
-    tables = _views(X)
+    tables = views_of(X)
     if tables is not None and len(tables) == 1 and method != "groups":
         X, tables = tables[0], None
     made = is_made(X)
@@ -247,11 +157,13 @@ def cluster(
     scalings: tuple[Scaling, ...] = ()
     if (kind := scale_for(scale, asked, made=made)) != "none":
         scalings = tuple(Scaling.of_table(one, kind) for one in tables or [X])
-    X = _scaled(X, scalings)
-    tables = tables if tables is None else _views(X)
+    X = scaled(X, scalings)
+    tables = tables if tables is None else views_of(X)
     table = X if tables is None else tables[0]
     n_rows, n_views = len(table), 1 if tables is None else len(tables)
     links = ClosedLinks.coerce(by_row(links, reading), n_rows).links
+    if labels_like is not None:  # what is wrong is said before the work
+        before = labels_before(labels_like, reading.index, n_rows)
     if held_out and not len(links.must) + len(links.cannot):
         raise Refusal(
             "held_out is for links, and there are none to hold out; known labels are not.",
@@ -309,9 +221,29 @@ def cluster(
                 lambda some: fitted(some).labels_, links, known, n_rows, held_out
             )
         report = replace(report, held_out=agreed)
-    labels = with_index(model.labels_, reading.index)
+    numbers = None
+    if labels_like is not None:
+        numbers = numbers_like(model.labels_, before, model.n_clusters_)
     told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
-    return Clustering(labels, *told, scalings, reading.recipe)
+    named = _columns(X, reading.recipe)
+    found = Clustering(model.labels_, *told, scalings, reading.recipe, *named, numbers)
+    return replace(found, labels=with_index(found.numbered(model.labels_), reading.index))
+
+
+def _columns(
+    X: Any, recipe: Preparation | None
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]] | None]:
+    """Names of the columns, none where they have none, and those of each view."""
+    tables = views_of(X)
+    if tables is None:
+        made = None if recipe is None else recipe.get_feature_names_out()
+        return tuple(map(str, made if made is not None else getattr(X, "columns", ()))), None
+    names = X if isinstance(X, Mapping) else [f"view{v}" for v in range(len(tables))]
+    views = {
+        str(name): tuple(f"{name}_{j}" for j in range(np.shape(table)[1]))
+        for name, table in zip(names, tables, strict=True)
+    }
+    return tuple(column for columns in views.values() for column in columns), views
 
 
 def _bars(progress: Progress | None, n_fits: int) -> Iterator[Progress | None]:
@@ -340,19 +272,6 @@ def scale_for(scale: str, asked: Mapping[str, Any], *, made: bool) -> str:
     return "none" if scale == "auto" and keeps else scale
 
 
-def _scaled(X: Any, scalings: Sequence[Scaling]) -> Any:
-    """Scale a table, or each of several."""
-    if not scalings:
-        return X
-    if isinstance(X, Mapping):
-        return {
-            name: one.apply(table) for (name, table), one in zip(X.items(), scalings, strict=True)
-        }
-    if (tables := _views(X)) is not None:
-        return [one.apply(table) for table, one in zip(tables, scalings, strict=True)]
-    return scalings[0].apply(X)
-
-
 def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
     """Give the parameters that are set; refuse those that no method has."""
     known = frozenset().union(*(method.uses for method in METHODS.values())) - {"views"}
@@ -365,17 +284,6 @@ def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
             "its own: build the estimator and call fit."
         )
     return {name: value for name, value in params.items() if value is not None}
-
-
-def _views(X: Any) -> list[Any] | None:
-    """Several tables as a list; None for one table."""
-    if isinstance(X, Mapping):
-        if not X:
-            raise Refusal("X holds no tables; give one, or one for each view.")
-        return list(X.values())
-    if isinstance(X, list | tuple) and X and getattr(X[0], "ndim", 0) == 2:
-        return list(X)
-    return None
 
 
 def choose(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,6 +49,9 @@ _HELP = {
     "Each column is in one view. Default: the matrices of an npz file that holds several.",
     "max_iter": "Largest number of steps. Default: 300; 80 for cms, 500 for kernel and skms, 20 "
     "for groups.",
+    "labels_like": "Labels of an earlier run, as -o writes them: clusters keep the numbers that "
+    "they had there, by the rows in common (by id with --id-column), and new ones get new numbers.",
+    "show": "Column that says what rows are, for --report: text, or paths of images.",
     "plot": "Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
     "report": "Write a page with all there is to see; it needs no network.",
     "save": "Keep the model, for linkshift predict and linkshift explain.",
@@ -80,6 +84,7 @@ def cluster(
     max_clusters: Annotated[int | None, opt.value("K", _HELP["max_clusters"], min=1)] = None,
     conflicts: Annotated[str, opt.word(CONFLICTS, _HELP["conflicts"])] = CONFLICTS[0],
     held_out: Annotated[int | None, opt.value("N", _HELP["held_out"], min=0)] = None,
+    labels_like: Annotated[Path | None, opt.value("FILE", _HELP["labels_like"])] = None,
     view: Annotated[list[str] | None, opt.value("NAME=COLUMNS", _HELP["view"])] = None,
     max_iter: Annotated[int | None, opt.value("N", _HELP["max_iter"], min=1)] = None,
     seed: Annotated[int, opt.seed] = 0,
@@ -87,6 +92,7 @@ def cluster(
     output: opt.LabelsOutput = None,
     plot: Annotated[Path | None, opt.value("PNG", _HELP["plot"])] = None,
     report: Annotated[Path | None, opt.value("HTML", _HELP["report"])] = None,
+    show: Annotated[str | None, opt.value("COLUMN", _HELP["show"])] = None,
     save: Annotated[Path | None, opt.value("NPZ", _HELP["save"])] = None,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
@@ -102,8 +108,11 @@ def cluster(
     given |= {"max_iter": max_iter}
     params = {name: value for name, value in given.items() if value is not None}
     check_params(method, params | ({"views": view} if view else {}))
+    if report is None:
+        opt.refuse("is for the page of --report. Give both, or leave it out.", show=show)
     written = {"output": output, "plot": plot, "report": report, "save": save}
-    targets.check_targets([data, links], targets.LABEL_SUFFIXES, **written)
+    targets.check_targets([data, links, labels_like], targets.LABEL_SUFFIXES, **written)
+    from linkshift.cli.reading.labels import read_labels_like
     from linkshift.cli.reading.models import write_model
     from linkshift.cli.reading.problem import Source, read_problem
     from linkshift.cli.writing import results
@@ -111,7 +120,8 @@ def cluster(
 
     asked = (prepare, pca, opt.asked_for(ctx, "scale"))
     grouped = tuple(apart_within or ()), tuple(together_within or ())
-    source = Source(data, links, columns, id_column, labels_column, header, *asked, *grouped)
+    read = (id_column, labels_column, header, *asked, *grouped, show)
+    source = Source(data, links, columns, *read)
     takes_views: bool | None = method != AUTO and METHODS[method].takes_views
     if method == AUTO:  # else the data decide
         takes_views = True if view else None
@@ -135,6 +145,7 @@ def cluster(
         method,
         conflicts=conflicts,
         held_out=_parts(held_out, problem, report),
+        labels_like=None if labels_like is None else read_labels_like(labels_like, problem),
         random_state=seed,
         n_jobs=threads,
         **params,
@@ -142,12 +153,12 @@ def cluster(
     if output is not None:
         write_labels(output, result.found.labels, problem.ids)
     if save is not None:
-        write_model(save, result.found.model, results.about(result))
+        write_model(save, result.found, results.notes(result))
     if plot is not None:
         results.draw(plot, result)
     if report is not None:
         words = opt.cluster_command(ctx, always=("method", "seed"))
-        targets.write_text(report, results.page(result, words, console))
+        targets.write_text(report, results.page(result, words, console, report))
     _summarise(result, console)
     console.finish(result.found.seconds, *written.values())
     # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
@@ -223,7 +234,26 @@ def _cluster(
             ends = ", ".join(map(repr, with_ids(pair, problem.ids)))
             console.say(f"Set aside: {kind}-link ({ends}).")
     sizes = cluster_sizes(found.labels)
+    found = replace(found, **_known(problem, scaling))
     return Result(source, problem, scaling, found, n_conflicts, asked, *sizes)
+
+
+def _known(problem: Problem, scaling: Scaling) -> dict[str, Any]:
+    """Say what the command has done to the columns, as what is found knows it."""
+    from linkshift.tables.scaling import Scaling
+
+    names = problem.names
+    if problem.views is None:
+        return {"columns": names, "scalings": (scaling,), "recipe": problem.recipe}
+    place = {name: column for column, name in enumerate(names)}
+    parts = [[place[name] for name in view] for view in problem.views.values()]
+    return {
+        "columns": tuple(name for view in problem.views.values() for name in view),
+        "views": problem.views,
+        "scalings": tuple(
+            Scaling(scaling.kind, scaling.shift[j], scaling.spread[j]) for j in parts
+        ),
+    }
 
 
 def _contradiction(source: Source, problem: Problem, softened: bool) -> str:
@@ -288,9 +318,11 @@ def _summarise(result: Result, console: Console) -> None:
     found = result.found
     console.say(f"{shown_sizes(result.sizes, 'cluster', result.n_noise)}.{_advice(result)}")
     if result.view_names is not None:
-        importances = found.model.view_importances_
+        importances = found.view_importances
+        assert importances is not None
+        names = result.view_names
         rows = [
-            (str(c), f"{result.sizes[c]:,}", result.view_names[v], f"{importances[c, v]:.2f}")
+            (str(result.clusters[c]), f"{result.sizes[c]:,}", names[v], f"{importances[c, v]:.2f}")
             for c, v in enumerate(importances.argmax(axis=1))
         ]
         console.table(("cluster", "size", "top view", "importance"), rows[:_SHOWN_CLUSTERS])

@@ -53,6 +53,7 @@ def explain(
         )
     if not saved.model._is_cosine():  # rows of length one have no units
         explanation = explanation.moved(saved.scaling.undo)
+    explanation = explanation.renumbered(saved.numbers)
     if plot is not None:
         write_figure(plot, _draw(saved, explanation))
         console.finish(None, plot)
@@ -67,7 +68,7 @@ def _draw(saved: SavedModel, explanation: Any) -> Any:
     """Draw it among the rows that the model was made from, in the units of the data."""
     from linkshift import plot
 
-    X, labels = saved.model._fit_X, saved.model.labels_
+    X, labels = saved.model._fit_X, saved.numbered(saved.model.labels_)
     if saved.model._is_cosine():
         return plot.explanation(explanation, X, labels=labels).figure
     X = saved.scaling.undo(X)

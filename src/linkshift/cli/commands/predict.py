@@ -31,9 +31,10 @@ def predict(
     """
     targets.check_targets([model, data], targets.LABEL_SUFFIXES, output=output)
     from linkshift.cli.reading.columns import sample_ids
-    from linkshift.cli.reading.models import plain_ids, read_model, set_threads
+    from linkshift.cli.reading.models import read_model, set_threads
     from linkshift.cli.reading.tables import read_table
     from linkshift.cli.writing.tables import cluster_sizes, labels_text, write_labels
+    from linkshift.methods.saved import plain_ids
 
     console = Console(quiet)
     saved = read_model(model)
@@ -53,7 +54,7 @@ def predict(
     rows = saved.features(table, id_column, console)
     set_threads(saved.model, threads)
     with console.warnings(), passed_on():
-        labels = saved.model.predict(rows)
+        labels = saved.numbered(saved.model.predict(rows))
     if output is not None:
         write_labels(output, labels, ids)
     sizes, noise = cluster_sizes(labels)

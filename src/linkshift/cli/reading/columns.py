@@ -285,6 +285,11 @@ def group_entries(table: Table, column: str, option: str) -> list[Any]:
     return [None if c is None or c in ("", "-1", -1) or c != c else c for c in cells]
 
 
+def shown_values(table: Table, column: str) -> list[Any]:
+    """Give what is shown of the rows, None where a cell is empty."""
+    return _cells(table, column, "--show")
+
+
 def _cells(table: Table, column: str, option: str) -> list[Any]:
     if column not in table.lists:
         check_column(table, column, option)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading.columns import LARGEST, features
@@ -19,7 +20,9 @@ from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.reading.views import by_view
 from linkshift.cli.talking import Console, InputError, hint, passed_on
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
-from linkshift.methods import METHODS
+from linkshift.methods import METHODS, Clustering
+from linkshift.methods.result import numbered
+from linkshift.methods.saved import save, set_parameter
 from linkshift.tables.preparing import Preparation
 from linkshift.tables.scaling import Scaling
 
@@ -51,6 +54,16 @@ class SavedModel:
             return None
         with passed_on(f"{self.path}: "):
             return Preparation.from_plain(plain)
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """What its clusters are called, where an earlier clustering has said so."""
+        numbers = self.about.get("numbers")
+        return None if numbers is None else np.array(numbers, dtype=np.int64)
+
+    def numbered(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give labels of the model the numbers that its clusters have."""
+        return numbered(labels, self.numbers)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -84,7 +97,7 @@ class SavedModel:
     def features(self, table: Table, id_column: str | None, console: Console) -> Any:
         """Take the columns of the model from a table, scaled as they were."""
         if self.recipe is not None:
-            return repeated(self.recipe, table, self.path, console)
+            return self.scaling.apply(repeated(self.recipe, table, self.path, console))
         names = tuple(self.about["columns"])
         missing = [name for name in names if name not in table.names]
         if missing:
@@ -97,13 +110,10 @@ class SavedModel:
         return by_view(X, names, self.about["views"])
 
 
-def write_model(path: Path, model: Any, about: dict[str, Any]) -> None:
-    """Save a model, but for its progress bar."""
-    from linkshift import model_files
-
-    _set(model, "progress", None)
+def write_model(path: Path, found: Clustering, notes: dict[str, Any]) -> None:
+    """Save what was found, with some notes of the command."""
     try:
-        model_files.save(model, path, about=about)
+        save(found, path, **notes)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
 
@@ -174,23 +184,6 @@ def _distinct(names: Any) -> bool:
     return 0 < len(set(names)) == len(names)
 
 
-def plain_ids(ids: Iterable[Any]) -> list[Any]:
-    """Give ids as JSON can hold them."""
-    return [
-        name
-        if isinstance(name, str | int) or (isinstance(name, float) and math.isfinite(name))
-        else str(name)
-        for name in ids
-    ]
-
-
 def set_threads(model: Any, threads: int | None) -> None:
     """Let a loaded model use as many threads as asked for."""
-    _set(model, "n_jobs", threads)
-
-
-def _set(model: Any, name: str, value: Any) -> None:
-    """Set a parameter of a model and of the estimators within, where they have it."""
-    for part in (model, getattr(model, "estimator", None), getattr(model, "estimator_", None)):
-        if part is not None and name in part.get_params(deep=False):
-            part.set_params(**{name: value})
+    set_parameter(model, "n_jobs", threads)

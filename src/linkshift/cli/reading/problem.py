@@ -39,6 +39,7 @@ class Source:
     scale: str | None = None  # None where it was not asked for
     apart_within: tuple[str, ...] = ()
     together_within: tuple[str, ...] = ()
+    show: str | None = None  # column to be shown beside rows
 
     @property
     def grouped(self) -> tuple[str, ...]:
@@ -58,6 +59,7 @@ class Problem:
     labels: list[Any] | None  # None where unknown
     views: Views | None
     recipe: Preparation | None = None  # what X was made by
+    shown: list[Any] | None = None  # what rows are, in a column
 
 
 def read_problem(
@@ -85,6 +87,12 @@ def read_problem(
         )
     ids = None if id_column is None else columns.sample_ids(table, id_column)
     reserved = [name for name in (id_column, labels_column, *source.grouped) if name is not None]
+    shown = None
+    if source.show is not None:
+        shown = columns.shown_values(table, source.show)
+        # What is there to be read is not made into numbers, unless that is asked for.
+        if source.columns is None and table.kind(source.show) == "text":
+            reserved.append(source.show)
     labels = None
     if labels_column is not None:
         labels = columns.partial_labels(table, labels_column)
@@ -126,7 +134,8 @@ def read_problem(
             rows = sum(map(len, links.apart))
             counts += f", {counted(len(links.apart), 'group')} of {rows:,} rows apart"
         console.say(f"Links: {counts}, from {' and '.join(sources)}.")
-    return Problem(features.X, features.names, ids, links, file_links, labels, found, recipe)
+    given = (features.X, features.names, ids, links, file_links, labels, found)
+    return Problem(*given, recipe, shown)
 
 
 def _features(

@@ -33,7 +33,8 @@ def write_picture(
         look: dict[str, Any] = {"figsize": size, "layout": "constrained"}
         figure, (left, right) = plt.subplots(1, 2, width_ratios=(6.5, wide), **look)
         plot.clusters(X, labels, ax=left, **extras)
-        about = {"sizes": np.bincount(labels).tolist(), "title": "View importances"}
+        names, sizes = (found.tolist() for found in np.unique(labels, return_counts=True))
+        about = {"cluster_names": names, "sizes": sizes, "title": "View importances"}
         plot.view_importances(view_importances, view_names=view_names, ax=right, **about)
     write_figure(path, figure)
 

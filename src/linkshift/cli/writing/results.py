@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import linkshift
-from linkshift.cli.reading.models import plain_ids
 from linkshift.cli.reading.problem import Problem, Source
 from linkshift.cli.talking import Console
 from linkshift.cli.writing.figures import write_picture
 from linkshift.cli.writing.targets import versions
 from linkshift.links._groups import MOST_EXPANDED
 from linkshift.methods import Clustering
+from linkshift.methods.saved import plain_ids
 from linkshift.tables.scaling import Scaling
 
-_NO_MATTER = ("progress", "n_jobs")  # to the result
 _SAID = ("method", "why", "done")
 _PATH_ROWS = 5_000  # a bandwidth path of so many rows takes seconds; of more, minutes
 
@@ -44,73 +42,37 @@ class Result:
         return self.scaling.kind if recipe is None else recipe.scale
 
     @property
+    def clusters(self) -> list[int]:
+        """Numbers of the clusters, in the order of their sizes in `sizes`: ascending."""
+        labels = self.found.labels
+        return [int(c) for c in np.unique(labels[labels >= 0])]
+
+    @property
     def view_names(self) -> tuple[str, ...] | None:
         """Names of the views, where there are views."""
         return None if self.problem.views is None else tuple(self.problem.views)
 
-    @property
-    def view_importances(self) -> NDArray[Any] | None:
-        """Their importances, with a row for each cluster."""
-        return getattr(self.found.model, "view_importances_", None)
 
-    @property
-    def rows(self) -> NDArray[Any]:
-        """Rows as the method saw them: scaled, and of length one with --metric cosine."""
-        if self.by_cosine:
-            unit: NDArray[Any] = self.found.model._fit_X
-            return unit
-        return self.scaling.apply(self.problem.X)
-
-    @property
-    def by_cosine(self) -> bool:
-        """Whether directions are all that counted."""
-        return self.asked.get("metric") == "cosine"
-
-
-def about(result: Result) -> dict[str, Any]:
-    """Say for a model file what the model was made from, and how."""
+def notes(result: Result) -> dict[str, Any]:
+    """Say for a model file what only the command knows: files, ids, the seed."""
     problem, source = result.problem, result.source
-    views = problem.views
     return {
         "data": source.data.name,
-        "method": result.found.method,
-        "why": result.found.why,
-        "columns": list(problem.names),
-        "views": None if views is None else {name: list(c) for name, c in views.items()},
         "id_column": source.id_column,
         "ids": None if problem.ids is None else plain_ids(problem.ids),
-        **result.scaling.about(),
-        **({} if problem.recipe is None else {"preparation": problem.recipe.to_plain()}),
         "seed": result.asked["random_state"],
     }
 
 
-def _shown(result: Result) -> dict[str, Any]:
-    """Say what pictures and pages show: rows, clusters, links, modes, views.
-
-    Two columns are as they are, more as the method saw them: in their own units, one column or
-    view would often be all there is to see. By cosine they are always as it saw them. Modes are
-    there where the clusters still are theirs.
-    """
-    X, scaling, found = result.problem.X, result.scaling, result.found
-    modes = getattr(found.model, "cluster_centers_", None)
-    if result.by_cosine:
-        X = result.rows  # modes are among these
-    else:
-        modes = None if modes is None else scaling.undo(modes)
-    if X.shape[1] > 2 and not result.by_cosine:
-        X, modes = scaling.apply(X), None if modes is None else scaling.apply(modes)
-    shown = {"X": X, "labels": found.labels, "links": result.problem.links, "modes": modes}
-    views = {"view_names": result.view_names, "view_importances": result.view_importances}
-    return {**shown, **views, "title": result.source.data.name}
-
-
 def draw(target: Path, result: Result) -> None:
     """Draw the clusters."""
-    write_picture(target, **_shown(result))
+    found = result.found
+    shown = found.shown() | {"links": result.problem.links, "title": result.source.data.name}
+    names, importances = result.view_names, found.view_importances
+    write_picture(target, **shown, view_names=names, view_importances=importances)
 
 
-def page(result: Result, words: list[str], console: Console) -> str:
+def page(result: Result, words: list[str], console: Console, target: Path) -> str:
     """Give a page with all there is to see."""
     from linkshift import report
 
@@ -123,28 +85,23 @@ def page(result: Result, words: list[str], console: Console) -> str:
             f"The report leaves out the bandwidth path of more than {_PATH_ROWS:,} rows; "
             "linkshift bandwidths makes it."
         )
-    inner = getattr(found.model, "estimator_", found.model)
-    params = {
-        name: getattr(value, "name", value)
-        for name, value in inner.get_params(deep=False).items()
-        if name not in _NO_MATTER and (value is None or isinstance(value, bool | int | float | str))
-    }
-    told = report.Report(
-        **_shown(result),
-        ids=problem.ids,
-        names=problem.names,
-        **{name: getattr(found, name) for name in _SAID},
-        parameters={"scale": result.scale, **params},
+    told = found.told()
+    told["parameters"] |= {"scale": result.scale}
+    told |= {"ids": problem.ids, "links": problem.links}
+    page = report.Report(
+        **told,
+        title=result.source.data.name,
         path=path,
         level=level,
-        seconds=round(found.seconds, 2),
         seed=result.asked["random_state"],
         versions=versions(),
         command=words,
         n_conflicts=result.n_conflicts,
-        held_out=found.link_report.held_out,
+        show=problem.shown,
+        folder=target.parent,
+        folders=(result.source.data.parent, Path()),
     )
-    return report.render(told)
+    return report.render(page)
 
 
 def _path(result: Result, console: Console) -> tuple[Any, int | None]:
@@ -158,7 +115,7 @@ def _path(result: Result, console: Console) -> tuple[Any, int | None]:
     kernel: Any = getattr(found.model, "estimator_", found.model).kernel if swept else "gaussian"
     with console.warnings(), console.progress("Bandwidth path") as progress:
         path = linkshift.bandwidth_path(
-            result.rows,
+            found.model._fit_X,
             links,
             kernel=kernel,
             n_jobs=result.asked["n_jobs"],
@@ -180,6 +137,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "n_samples": len(problem.X),
         "n_clusters": len(result.sizes),
         "n_noise": result.n_noise,
+        "clusters": result.clusters,
         "sizes": result.sizes,
         **{name: getattr(found, name) for name in _SAID},
         "columns": list(problem.names),
@@ -208,5 +166,6 @@ def as_dict(result: Result) -> dict[str, Any]:
     if problem.views is not None:
         views: dict[str, Any] = {"names": list(problem.views)}
         views["columns"] = [list(columns) for columns in problem.views.values()]
-        report["views"] = {**views, "importances": found.model.view_importances_.tolist()}
+        assert found.view_importances is not None
+        report["views"] = {**views, "importances": found.view_importances.tolist()}
     return report if problem.ids is None else {**report, "ids": plain_ids(problem.ids)}

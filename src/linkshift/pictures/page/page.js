@@ -117,6 +117,7 @@
     tip.textContent = "";
     say(nameOf(i));
     if (data.ids) { say("row " + data.rows[i]); }
+    if (data.words) { say(data.words[i]); }
     say(data.clusters[cluster[i]]);
     mine.forEach(function (link, k) {
       var group = data.links[link.l];

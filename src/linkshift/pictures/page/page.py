@@ -9,19 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkshift._core.labels import NOISE
+from linkshift._core.markup import joined, plain, section
 from linkshift.links import Links
+from linkshift.memberships import Membership, is_quick, membership
 from linkshift.metrics import HeldOut
 from linkshift.pictures.charts import HeatMap, check_count
 from linkshift.pictures.colours import CANNOT, MUST, NOISE_GREY, PALETTE, lightened
 from linkshift.pictures.page import sections
-from linkshift.pictures.page.markup import joined, plain, section
+from linkshift.pictures.page.rows import are_images, rows_section, texts_of
 from linkshift.pictures.page.svg import Paper, scatter
-from linkshift.pictures.scene import check_labels, check_points, same_width
+from linkshift.pictures.scene import Clusters, check_labels, check_points, same_width
 
 if TYPE_CHECKING:
     from linkshift.bandwidth.path import BandwidthPath
@@ -67,6 +71,15 @@ class Report:
         Conflicts among the links.
     held_out : HeldOut, default=None
         How well links hold that were kept from the clustering.
+    show : sequence of length n or None
+        What rows are, to be shown beside them: text, or paths of images.
+    folder, folders : path or None, and sequence of paths
+        Where the page will be, for links to images; where else images are looked for, and first.
+    original : array-like of shape (n, d) or None
+        Rows in units of their columns, for words; None where there are none to name.
+    membership : Membership or None
+        What :func:`linkshift.membership` gives; None works it out from ``X``, where that does not
+        take long.
 
     Examples
     --------
@@ -107,6 +120,13 @@ class Report:
     command: Sequence[str] = ()
     n_conflicts: int = 0
     held_out: HeldOut | None = None
+    show: Sequence[Any] | None = None
+    folder: Path | None = None
+    folders: Sequence[Path] = ()
+    original: Any = None
+    membership: Membership | None = None
+    texts: list[str] | None = field(init=False, default=None)
+    images: list[str] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         X = check_points(self.X)
@@ -119,6 +139,11 @@ class Report:
             checked["ids"] = check_count(self.ids, n, "ids", "row of X")
         if self.names is not None:
             checked["names"] = check_count(self.names, d, "names", "column of X")
+        if self.show is not None:
+            shown = check_count(self.show, n, "show", "row of X")
+            checked["images" if are_images(shown) else "texts"] = texts_of(shown)
+        if self.original is not None:
+            checked["original"] = same_width(self.original, X, "original")
         if self.modes is not None:
             checked["modes"] = same_width(self.modes, X, "modes")
         if self.view_importances is not None:
@@ -177,6 +202,9 @@ def render(report: Report) -> str:
     picture, data = scatter(report, paper, clusters)
     body = [sections.summary(report, clusters, links), section("Picture", "picture", picture)]
     body.append(sections.cluster_table(report, clusters))
+    held = _membership(report, clusters, paper.unit)
+    if held is not None:
+        body.append(rows_section(report, clusters, held))
     if len(links) or links.report.n_apart:
         body.append(sections.link_section(report, clusters, links))
     if report.path is not None:
@@ -200,6 +228,14 @@ def render(report: Report) -> str:
         data=words.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         script=script,
     )
+
+
+def _membership(report: Report, clusters: Clusters, unit: float) -> Membership | None:
+    """How rows stand in their clusters, as given or, where that does not take long, worked out."""
+    if report.membership is not None or not is_quick(*report.X.shape):
+        return report.membership
+    labels = np.where(clusters.is_noise[clusters.position], NOISE, clusters.position)
+    return membership(report.X / unit, labels)
 
 
 @cache

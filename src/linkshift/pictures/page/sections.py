@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.markup import Html, head, plain, row, section, table, tag, word
 from linkshift._core.text import counted
-from linkshift.pictures.charts import MINUS, HeatMap, PathChart
+from linkshift.pictures.charts import HeatMap, PathChart
 from linkshift.pictures.colours import PALETTE, rgb
-from linkshift.pictures.page.markup import Html, head, joined, plain, row, section, table, tag, word
 from linkshift.pictures.page.svg import cluster_key, css, path_chart
+from linkshift.pictures.page.words import apart, note_on
 from linkshift.pictures.scene import Clusters, LinkTable
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 MOST_CLUSTERS = 50
 MOST_VIOLATED = 200
-_MOST_HIGHLIGHTS = 3
-_LEAST_HIGHLIGHT = 0.1
 
 
 def summary(report: Report, clusters: Clusters, links: LinkTable) -> Html:
@@ -57,7 +56,7 @@ def summary(report: Report, clusters: Clusters, links: LinkTable) -> Html:
 
 
 def cluster_table(report: Report, clusters: Clusters) -> Html:
-    """List the clusters by size, with the columns in which each stands out."""
+    """List the clusters by size, with what sets each apart."""
     n, widest = len(clusters.position), int(clusters.sizes.max())
     listed = clusters.by_size[:MOST_CLUSTERS]
 
@@ -70,7 +69,7 @@ def cluster_table(report: Report, clusters: Clusters) -> Html:
         bar = tag.i(style=f"width:{100 * size / widest:.1f}%;background:{css(clusters.hues[c])}")
         return line(cluster_key(clusters, c), size, note, bar)
 
-    rows = [of(c, note) for c, note in _highlights(report, clusters, listed).items()]
+    rows = [of(c, note) for c, note in apart(report, clusters, listed).items()]
     rest = clusters.sizes[clusters.by_size[MOST_CLUSTERS:]]
     if len(rest):
         low, high = int(rest.min()), int(rest.max())
@@ -78,36 +77,9 @@ def cluster_table(report: Report, clusters: Clusters) -> Html:
         rows.append(line(f"{len(rest):,} more", int(rest.sum()), each))
     rows += [of(c, "in no cluster") for c in np.flatnonzero(clusters.is_noise).tolist()]
     bar = tag.td(class_="bar")
-    columns = [*head("cluster", ">rows", ">share"), bar, *head("stands out in")]
-    note = (
-        "A cluster stands out in the columns where its mean is farthest from that of all rows, "
-        "here in standard deviations of all rows."
-    )
+    columns = [*head("cluster", ">rows", ">share"), bar, *head("what sets it apart")]
     listing = table(columns, rows, "full")
-    return section("Clusters", "clusters", listing, tag.p(note, class_="note"))
-
-
-def _highlights(report: Report, clusters: Clusters, listed: NDArray[np.int64]) -> dict[int, Html]:
-    """Name, for each cluster listed, the columns in which its mean is farthest from all rows'."""
-    # Sums of very large numbers would overflow.
-    largest = np.abs(report.X).max(axis=0)
-    scaled = report.X / np.where(largest > 0, largest, 1.0)
-    mean, spread = scaled.mean(axis=0), scaled.std(axis=0)
-    varies = spread > 1e-12  # less is rounding
-    order = np.argsort(clusters.position, kind="stable")
-    last = np.cumsum(clusters.sizes)
-    found, names = {}, report.column_names
-    for c in listed.tolist():
-        members = scaled[order[last[c] - clusters.sizes[c] : last[c]]]
-        away = np.where(varies, (members.mean(axis=0) - mean) / np.where(varies, spread, 1.0), 0.0)
-        top = np.argsort(-np.abs(away), kind="stable")[:_MOST_HIGHLIGHTS]
-        words = [
-            tag.span(word(names[j]), f" {away[j]:+.1f}".replace("-", MINUS), class_="high")
-            for j in top.tolist()
-            if abs(away[j]) >= _LEAST_HIGHLIGHT
-        ]
-        found[c] = joined(*words, by=" ") or joined("nothing")
-    return found
+    return section("Clusters", "clusters", listing, tag.p(note_on(report), class_="note"))
 
 
 def link_section(report: Report, clusters: Clusters, links: LinkTable) -> Html:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.markup import Html, joined, plain, tag, word
 from linkshift._core.text import counted
 from linkshift.pictures.charts import Axis, Curve, PathChart, Ticks
 from linkshift.pictures.colours import PALETTE
-from linkshift.pictures.page.markup import Html, joined, plain, tag, word
 from linkshift.pictures.scene import Clusters, LinkGroup, Scene, is_to_scale, mixed, of_clusters
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ def scatter(report: Report, paper: Paper, clusters: Clusters) -> tuple[Html, dic
     }
     if report.ids is not None:
         data["ids"] = [plain(report.ids[i]) for i in order.tolist()]
+    if report.texts is not None:
+        data["words"] = [plain(report.texts[i]) for i in order.tolist()]
     return tag.figure(box, below, *notes), data
 
 

@@ -35,7 +35,7 @@ class _Tags:
 
     Examples
     --------
-    >>> from linkshift.pictures.page.markup import tag
+    >>> from linkshift._core.markup import tag
     >>> print(tag.p("1 < 2, ", tag.b("always"), class_="note", data_row=3))
     <p class="note" data-row="3">1 &lt; 2, <b>always</b></p>
     """
@@ -50,9 +50,11 @@ def _element(name: str, *children: object, **attributes: object) -> Html:
         for key, value in attributes.items()
         if value is not None
     )
-    return Html(
-        f"<path{given}/>" if name == "path" else f"<{name}{given}>{joined(*children)}</{name}>"
-    )
+    if name == "path":
+        return Html(f"<path{given}/>")
+    if name == "img":
+        return Html(f"<img{given}>")
+    return Html(f"<{name}{given}>{joined(*children)}</{name}>")
 
 
 tag = _Tags()
@@ -90,3 +92,10 @@ def table(columns: Sequence[Html], rows: Iterable[Html], look: str | None = None
     start = [tag.thead(tag.tr(*columns))] if columns else []
     body = tag.tbody("\n", joined(*rows, by="\n"), "\n")
     return tag.div(tag.table(*start, body, class_=look), class_="wide")
+
+
+def notebook(title: object, columns: Sequence[str] = (), rows: Iterable[Html] = ()) -> Html:
+    """Write what a notebook shows of a value: a line, and a table that the notebook styles."""
+    found = [*rows]
+    body = [table(head(*columns), found)] if found else []
+    return tag.div(tag.p(tag.strong(title)), *body)

@@ -1,0 +1,170 @@
+"""What a clustering gives beside labels: frames, pages, pictures, files, notebooks."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import linkshift
+from linkshift import Links, MeanShift, bandwidth_path, model_files
+from linkshift._core.messages import Refusal
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = np.repeat([[0.0, 0.0, 0.0], [9.0, 900.0, 0.0], [0.0, 900.0, 5.0]], 20, axis=0)
+    X += rng.normal(size=(60, 3)) * [1.0, 50.0, 0.5]
+    names = pd.Index([f"r{i}" for i in range(60)], name="name")
+    return pd.DataFrame(X, columns=["width", "weight", "<depth>"], index=names)
+
+
+@pytest.fixture(scope="module")
+def links():
+    return Links(must=[(0, 1), (20, 21), (40, 41)], cannot=[(0, 20), (20, 40)], n_samples=60)
+
+
+@pytest.fixture(scope="module")
+def found(table, links):
+    return linkshift.cluster(table, links, n_clusters=3)
+
+
+def test_rows_are_told_with_the_index(found, table):
+    frame = found.to_frame()
+    assert frame.index.equals(table.index)
+    assert frame.columns.tolist() == ["cluster", "probability", "second", "outlier_score"]
+    assert found.probabilities.index.equals(table.index)
+    assert found.outlier_scores.name == "outlier_score"
+    assert (frame.cluster == found.labels).all()
+    plain = linkshift.cluster(table.to_numpy(), n_clusters=3)
+    assert isinstance(plain.probabilities, np.ndarray)
+    assert plain.to_frame().index.tolist() == list(range(60))
+
+
+def test_centres_are_in_units_of_the_columns(found, table):
+    assert found.scalings[0].kind == "standard"
+    means = table.groupby(found.labels.to_numpy()).mean()
+    np.testing.assert_allclose(found.centers, means)
+    assert found.labels.iloc[found.exemplars].tolist() == [0, 1, 2]
+
+
+def test_neighbours_are_looked_for_once_and_only_when_asked(table, monkeypatch):
+    from linkshift import memberships
+
+    calls = []
+    right = memberships.membership
+    monkeypatch.setattr(memberships, "membership", lambda *a: calls.append(1) or right(*a))
+    found = linkshift.cluster(table, n_clusters=3)
+    assert calls == []
+    _ = found.probabilities, found.outlier_scores, found.exemplars, found.centers
+    assert calls == [1]
+
+
+def test_a_page_and_a_picture(found, tmp_path):
+    found.report(tmp_path / "page.html", title="Things", show=[f"thing {i}" for i in range(60)])
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<bdi>Things</bdi>" in page
+    assert "&lt;depth&gt;" in page
+    assert "thing 0" in page
+    assert "all rows 600" in page or "all rows 60" in page  # weight, in its own unit
+    with pytest.raises(ValueError, match="show must hold 60"):
+        found.report(tmp_path / "other.html", show=["one"])
+    assert not (tmp_path / "other.html").exists()
+    pytest.importorskip("matplotlib")
+    import matplotlib.pyplot as plt
+
+    assert found.plot(title="Things").get_title(loc="left") == "Things"
+    plt.close()
+
+
+@pytest.mark.parametrize("method", ["consensus", "cms", "mean-shift"])
+def test_saved_and_loaded(table, links, method, tmp_path):
+    found = linkshift.cluster(table, links, method=method, held_out=2, progress=lambda *_: None)
+    found.save(tmp_path / "m.npz")
+    again = linkshift.load(tmp_path / "m.npz")
+    pd.testing.assert_series_equal(again.labels, found.labels)
+    new = table + 0.01
+    pd.testing.assert_series_equal(again.predict(new), found.predict(new))
+    assert (again.method, again.why, again.done) == (found.method, found.why, found.done)
+    assert again.link_report.held_out == pytest.approx(found.link_report.held_out, nan_ok=True)
+    assert again.links == found.links
+    assert again.columns == ("width", "weight", "<depth>")
+    np.testing.assert_allclose(again.centers, found.centers)
+    assert str(again.explain(3)) == str(found.explain(3))
+    again.save(tmp_path / "n.npz")
+    assert (tmp_path / "n.npz").read_bytes() == (tmp_path / "m.npz").read_bytes()
+
+
+def test_prepared_tables_and_views_are_saved(table, tmp_path):
+    mixed = table.assign(colour=["red", "blue"] * 30)
+    found = linkshift.cluster(linkshift.prepare(mixed), n_clusters=3)
+    found.save(tmp_path / "m.npz")
+    assert (linkshift.load(tmp_path / "m.npz").predict(mixed) == found.labels).all()
+
+    views = {"size": table[["width", "weight"]], "depth": table[["<depth>"]]}
+    found = linkshift.cluster(views, n_clusters=3, max_iter=2, random_state=0)
+    found.save(tmp_path / "v.npz")
+    again = linkshift.load(tmp_path / "v.npz")
+    assert (again.predict(views) == found.labels).all()
+    assert list(again.views) == ["size", "depth"]
+    found.report(tmp_path / "v.html")
+
+
+def test_an_estimator_by_itself_is_refused(table, tmp_path):
+    model_files.save(MeanShift().fit(table.to_numpy()), tmp_path / "m.npz")
+    with pytest.raises(Refusal, match=r"model_files\.load"):
+        linkshift.load(tmp_path / "m.npz")
+    model_files.save(
+        MeanShift().fit(table.to_numpy()),
+        tmp_path / "m.npz",
+        about={"method": "cms", "columns": 5, "views": [], "why": "", "ids": None},
+    )
+    with pytest.raises(Refusal, match="does not fit it"):
+        linkshift.load(tmp_path / "m.npz")
+
+
+class Balanced(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.words, self.tags = [], "", set()
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_notebooks_show_tables(found, links, table):
+    shown = Balanced(found._repr_html_())
+    assert repr(found)[1:-1] in shown.words
+    assert "33.3%" in shown.words
+    assert "3 must, 2 cannot" in Balanced(links._repr_html_()).words
+    named = Balanced(
+        Links(must=[("<b>", "x")] * 1, cannot=[(i, "y") for i in range(9)])._repr_html_()
+    )
+    assert "<b>" in named.words
+    assert "b" not in named.tags
+    assert "and 4 more cannot" in named.words
+    assert "must-links33" in Balanced(found.link_report._repr_html_()).words
+    X = table.to_numpy()
+    for path in (bandwidth_path(X), bandwidth_path(X, links)):
+        told = Balanced(path._repr_html_())
+        assert "b" in told.tags
+        assert ("violated" in told.words) == bool(path.links)
+    told = Balanced(found.explain(0)._repr_html_())
+    assert str(found.explain(0)).split("\n")[0] in told.words
+
+
+def test_many_clusters_are_summed_up_in_a_notebook():
+    X = np.repeat(np.arange(20.0), 3)[:, None]
+    found = linkshift.cluster(X, bandwidth=0.1)
+    assert "8 more24" in Balanced(found._repr_html_()).words
