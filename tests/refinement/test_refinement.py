@@ -195,7 +195,7 @@ def literal_settle(labels, links, neighbours, penalty, sweeps):
                 continue  # noise without a must-link stays noise
             # Links see the labels of units, also of those that have not been visited yet.
             seen = np.array([home[where[i]] for i in range(len(labels))])
-            around = twin.heard(near, sizes, home[u])
+            around = twin.heard(near, sizes, home[u], labels)
             named = [int(labels[j]) for i in rows for j, _ in around[i]] + seen[partners].tolist()
             tried = [c for c in dict.fromkeys([home[u], *named]) if c >= 0]
             cost = {
@@ -276,7 +276,7 @@ def excess(labels, links, neighbours, penalty, *, everywhere):
     for rows in units(len(labels), links):
         if labels[rows[0]] < 0:
             continue
-        around = twin.heard(near, sizes, labels[rows[0]])
+        around = twin.heard(near, sizes, labels[rows[0]], labels)
         named = {int(labels[j]) for i in rows for j, _ in around[i]}
         for i, j in [*links.must.tolist(), *links.cannot.tolist()]:
             named |= {int(labels[i]), int(labels[j])} if {i, j} & set(rows) else set()

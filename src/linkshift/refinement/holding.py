@@ -52,7 +52,9 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
 
     Components of must-links take the label of most of their rows. Of two cannot-linked
     components with the same label, the one with more such quarrels (then the smaller) moves: to
-    the label that its rows and their neighbours favour among those free for it, or to a new one.
+    the label that its rows and their neighbours favour among those free for it, or to a new one. As
+    in settling, a row asks as many neighbours as its cluster has other rows: the records of two
+    people, once parted, do not go to a third.
 
     Parameters
     ----------
@@ -77,6 +79,7 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     rows = {c: closure.members(c) for c in linked}
     label = {c: majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
     n_labels = int(labels.max(initial=-1)) + 1
+    sizes = np.bincount(labels[labels >= 0], minlength=n_labels)
     quarrels = {
         c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ())) for c in linked
     }
@@ -85,7 +88,8 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
         taken = {fixed[f] for f in foes.get(c, ()) if fixed.get(f, -1) >= 0}
         homeless = label[c] < 0 and len(rows[c]) > 1  # must-linked noise shares a new home
         if label[c] in taken or homeless:
-            near = neighbours[rows[c]]
+            asked = None if homeless else sizes[label[c]] - 1
+            near = neighbours[rows[c]][:, :asked]
             around = np.concatenate([labels[rows[c]], labels[near[near >= 0]]])
             votes = np.bincount(around[around >= 0], minlength=n_labels)
             free = [g for g in np.argsort(-votes, kind="stable").tolist() if g not in taken]
