@@ -66,7 +66,7 @@ def link_graph(closed: ClosedLinks, weight: float) -> LinkGraph:
 
 
 @dataclass(frozen=True)
-class _State:
+class KMeansState:
     """What new rows are measured by."""
 
     origin: Array
@@ -130,7 +130,7 @@ class LinkedKMeans(LinkedClusterer):
             "objectives_": best.objectives,
             "n_iter_": best.n_iter,
         }
-        return Fitted(best.labels, _State(origin, best.centres, best.metric), attributes)
+        return Fitted(best.labels, KMeansState(origin, best.centres, best.metric), attributes)
 
     @abstractmethod
     def _run(

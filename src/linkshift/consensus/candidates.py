@@ -22,7 +22,7 @@ from linkshift._core.disjoint import roots
 from linkshift._core.labels import dense
 from linkshift._core.threads import one_blas_thread, threads
 from linkshift.consensus._loops import climb_hills, louvain
-from linkshift.consensus.small_groups import tree_of
+from linkshift.consensus.small import tree_of
 from linkshift.shift.neighbours import nearest_neighbours
 from linkshift.spaces.graph import NeighbourGraph, mean_of_neighbours, spectrum
 

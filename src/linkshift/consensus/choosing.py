@@ -11,7 +11,7 @@ from linkshift._core.arrays import Array, Progress
 from linkshift.consensus._loops import pair_agreement
 from linkshift.consensus.candidates import Candidates, candidates, counts, linked_candidates
 from linkshift.consensus.propagation import bent_by_links
-from linkshift.consensus.small_groups import small_groups
+from linkshift.consensus.small import small_groups
 from linkshift.links import Links
 from linkshift.spaces.graph import NeighbourGraph
 

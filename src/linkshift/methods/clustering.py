@@ -126,7 +126,9 @@ class Clustering:
         if not hasattr(self.model, "explain"):
             raise Refusal(
                 f"In the method {self.method} nothing moves, and there is no path to tell of.",
-                "model.view_importances_ says what each cluster goes by.",
+                "model.cluster_centers_ says where clusters are."
+                if self.method == "kmeans"
+                else "model.view_importances_ says what each cluster goes by.",
             )
         explanation: Explanation = self.model.explain(row, **options)
         if self.scalings and not self.model._is_cosine():  # rows of length one have no units
@@ -173,7 +175,8 @@ def cluster(
         are found by the index of a DataFrame, or else by its column of ids.
     partial_labels : array-like of shape (n,), default=None
         Known classes, -1 where unknown.
-    method : {"auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}
+    method : {"auto", "consensus", "kmeans", "mean-shift", "cms", "kernel", "skms", "metric", \
+            "groups"}
         "auto" is :func:`choose`. For the others see `METHODS`.
     scale : {"auto", "standard", "minmax", "none"}, default="auto"
         What is done to columns first: "standard" gives each mean 0 and spread 1, "minmax" lets it
@@ -192,8 +195,8 @@ def cluster(
         ``link_report.held_out`` says how well these links hold, which tells more than that those
         hold that were used. 0 does without; 5 takes about six times as long.
     random_state : int, RandomState or None
-        For methods that draw at random (kernel, skms, metric, groups; consensus from 2,500 rows
-        on, which takes None for 0).
+        For methods that draw at random (kernel, skms, metric, groups; kmeans, and consensus from
+        2,500 rows on, which take None for 0).
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     progress : callable, default=None
