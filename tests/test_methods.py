@@ -1,5 +1,6 @@
 """`linkshift.cluster`: which method, why, and that it is the estimator's own result."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -7,9 +8,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
-from tests.helpers import linked_moons
+from tests.helpers import blobs, linked_moons, same_partition
 
 import linkshift
 from linkshift import (
@@ -256,6 +258,31 @@ def test_a_method_by_name(moons, method, kind):
     assert "link" in found.done
 
 
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_the_number_of_clusters_is_what_was_asked_for(moons, k):
+    X, _, links = moons
+    cannot = Links() if k == 1 else links
+    for method, known in itertools.product(("auto", "kmeans"), (None, cannot)):
+        assert linkshift.cluster(X, known, method=method, n_clusters=k).n_clusters == k
+
+
+def test_kmeans_is_that_of_scikit_learn_without_links_and_keeps_links():
+    X, y = blobs(150, 2, k=4, std=0.5, seed=3)
+    found = linkshift.cluster(X, method="kmeans", n_clusters=4)
+    theirs = KMeans(4, n_init=10, random_state=0).fit(X)
+    assert same_partition(found.labels, theirs.labels_)
+    new = X + 0.1
+    assert same_partition(found.predict(new), theirs.predict(new))
+    links = Links(must=[(0, int(np.flatnonzero(y != y[0])[0]))])
+    assert linkshift.cluster(X, links, method="kmeans", n_clusters=4).link_report.share == 1.0
+    with pytest.raises(ValueError, match="The method kmeans has to be told"):
+        linkshift.cluster(X, method="kmeans")
+    with pytest.raises(ValueError, match="200 clusters are asked for, of 150 rows"):
+        linkshift.cluster(X, method="kmeans", n_clusters=200)
+    with pytest.raises(ValueError, match="cluster_centers_"):
+        found.explain(0)
+
+
 @pytest.mark.parametrize("links", [None, Links(must=[(0, 1)])])
 def test_rows_move_in_a_kernels_space_when_asked_to(links):
     rng = np.random.default_rng(0)
@@ -330,7 +357,7 @@ def test_what_has_no_meaning_is_refused(moons):
         linkshift.cluster(X, space="metric")
     with pytest.raises(ValueError, match="are for space='input'"):
         linkshift.cluster(X, space="kernel", bandwidth=1.0)
-    with pytest.raises(ValueError, match="must be one of auto, consensus, mean-shift"):
+    with pytest.raises(ValueError, match="must be one of auto, consensus, kmeans"):
         linkshift.cluster(X, method="dbscan")
     with pytest.raises(IndexError, match="80"):
         linkshift.cluster(X, Links(must=[(0, 80)]))

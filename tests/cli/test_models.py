@@ -51,6 +51,7 @@ CASES = {
         ("--scale", "standard", "--links", "must.csv", "--n-neighbors", 8),
         {"method": "kernel", "n_neighbors": 8},
     ),
+    "kmeans": (("--scale", "standard", "--clusters", 3), {"method": "kmeans", "n_clusters": 3}),
     "skms": (("--scale", "minmax", "--links", "both.csv"), {"method": "skms"}),
     "metric": (("--links", "both.csv"), {"method": "metric"}),
     "groups": (

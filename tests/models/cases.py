@@ -23,6 +23,7 @@ from linkshift import (
     PathMeanShift,
     RefinedClustering,
 )
+from linkshift.baselines import PCKMeans
 from linkshift.groups.views import KernelBank
 from linkshift.models.files import _digest
 from linkshift.models.values import fingerprint
@@ -58,6 +59,12 @@ def fitted_scml(data=X, **parameters):
 # Name of each case to a function that gives a fitted model, training rows and new rows.
 CASES = {
     "mean_shift": lambda: (MeanShift().fit(X), X, NEW),
+    "kmeans": lambda: (PCKMeans(3, n_init=2, random_state=0).fit(X, links=LINKS), X, NEW),
+    "kmeans, refined": lambda: (
+        RefinedClustering(PCKMeans(3, n_init=2, random_state=0), n_clusters=3).fit(X, links=LINKS),
+        X,
+        NEW,
+    ),
     "mean_shift_frame": lambda: (
         MeanShift(kernel="gaussian", n_neighbors=15).fit(FRAME),
         FRAME,

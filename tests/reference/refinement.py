@@ -92,10 +92,19 @@ def contradictory(n, links):
     return any(component[i] == component[j] for i, j in certain)
 
 
-def heard(near, sizes, home):
-    """Of each row's neighbours those it listens to: as many as its cluster has other rows."""
-    most = None if home < 0 else max(sizes[home] - 1, 1)
+def heard(near, sizes, home, labels):
+    """Of each row's neighbours those it listens to: as many as its cluster has other rows.
+
+    A row by itself listens to the nearest one, if that is in a cluster of five rows or more.
+    """
+    if home >= 0 and sizes[home] == 1:
+        return [row[:1] if row and is_large(labels[row[0][0]], sizes) else [] for row in near]
+    most = None if home < 0 else sizes[home] - 1
     return [row[:most] for row in near]
+
+
+def is_large(label, sizes):
+    return label >= 0 and sizes[label] >= 5
 
 
 def energy(labels, rows, label, links, near, penalty=4.0, by_share=False):

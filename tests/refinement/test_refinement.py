@@ -13,7 +13,14 @@ from tests.reference import refinement as twin
 from linkshift import Links, refine
 from linkshift._core.messages import Advice
 from linkshift.modes import merge_close
-from linkshift.refinement import absorb_dust, hold, merge_by_votes, nearest_rows, settle
+from linkshift.refinement import (
+    absorb_dust,
+    hold,
+    merge_by_votes,
+    nearest_rows,
+    neighbours_vote,
+    settle,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -195,7 +202,7 @@ def literal_settle(labels, links, neighbours, penalty, sweeps):
                 continue  # noise without a must-link stays noise
             # Links see the labels of units, also of those that have not been visited yet.
             seen = np.array([home[where[i]] for i in range(len(labels))])
-            around = twin.heard(near, sizes, home[u])
+            around = twin.heard(near, sizes, home[u], labels)
             named = [int(labels[j]) for i in rows for j, _ in around[i]] + seen[partners].tolist()
             tried = [c for c in dict.fromkeys([home[u], *named]) if c >= 0]
             cost = {
@@ -268,6 +275,36 @@ def test_clusters_of_two_rows_are_not_outvoted():
     np.testing.assert_array_equal(refine(X, labels, links), labels)
 
 
+def test_rows_by_themselves_stay_so_among_small_clusters():
+    # People with one record, between others with two: no link asks for a merger.
+    labels = np.repeat(np.arange(200), np.tile([2, 1], 100))
+    X = (2.0 * labels + np.tile([0.0, 0.8, 0.4], 100))[:, None]
+    links = Links(must=[(3, 4), (90, 91)], cannot=[(1, 2), (31, 77), (5, 290)])
+    np.testing.assert_array_equal(refine(X, labels, links), labels)
+
+
+def test_a_row_by_itself_goes_with_a_large_cluster():
+    X = np.r_[np.linspace(0, 1, 20), 1.1, np.linspace(50, 51, 20)][:, None]
+    labels = np.repeat([0, 1, 2], [20, 1, 20])
+    found = refine(X, labels, Links(cannot=[(0, 40)]))
+    np.testing.assert_array_equal(found, np.repeat([0, 1], [21, 20]))
+
+
+def test_records_that_a_link_parts_do_not_go_to_strangers():
+    labels = np.repeat(np.arange(100), 2)
+    X = (2.0 * labels + np.tile([0.0, 0.8], 100))[:, None]
+    found = refine(X, labels, Links(cannot=[(80, 81)]))
+    assert np.bincount(found).max() == 2
+    assert found.max() == 100
+    assert np.count_nonzero(found == found[80]) == np.count_nonzero(found == found[81]) == 1
+
+
+def test_a_new_row_goes_with_a_small_cluster_that_is_nearest():
+    trained = np.array([[0.0], [0.1], [1.0], [1.1], [1.2], [1.3], [1.4], [1.5], [1.6]])
+    labels = np.repeat([0, 1], [2, 7])
+    np.testing.assert_array_equal(neighbours_vote(np.array([[0.2]]), trained, labels, 10), [0])
+
+
 def excess(labels, links, neighbours, penalty, *, everywhere):
     """How much the worst placed unit would gain by another label."""
     worst = 0.0
@@ -276,7 +313,7 @@ def excess(labels, links, neighbours, penalty, *, everywhere):
     for rows in units(len(labels), links):
         if labels[rows[0]] < 0:
             continue
-        around = twin.heard(near, sizes, labels[rows[0]])
+        around = twin.heard(near, sizes, labels[rows[0]], labels)
         named = {int(labels[j]) for i in rows for j, _ in around[i]}
         for i, j in [*links.must.tolist(), *links.cannot.tolist()]:
             named |= {int(labels[i]), int(labels[j])} if {i, j} & set(rows) else set()

@@ -69,7 +69,7 @@ _LARGEST = 1e150  # number in the data
 
 
 @dataclass(frozen=True)
-class _State:
+class KMeansState:
     """What new rows are measured by."""
 
     origin: Array
@@ -139,7 +139,7 @@ class LinkedKMeans(LinkedClusterer):
             "objectives_": best.objectives,
             "n_iter_": best.n_iter,
         }
-        return Fitted(best.labels, _State(origin, best.centres, best.metric), attributes)
+        return Fitted(best.labels, KMeansState(origin, best.centres, best.metric), attributes)
 
     @abstractmethod
     def _run(

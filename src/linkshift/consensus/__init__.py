@@ -3,6 +3,7 @@
 from linkshift.consensus.candidates import Candidates, candidates, linked_candidates
 from linkshift.consensus.choosing import Consensus, agreement, consensus, evidence, quality
 from linkshift.consensus.propagation import bent_by_links
+from linkshift.consensus.small import groups_within, small_groups
 
 __all__ = [
     "Candidates",
@@ -12,6 +13,8 @@ __all__ = [
     "candidates",
     "consensus",
     "evidence",
+    "groups_within",
     "linked_candidates",
     "quality",
+    "small_groups",
 ]

@@ -181,30 +181,36 @@ def _root(parent, i):
 
 @jit
 def pair_agreement(labels, sizes):
-    """Compute the adjusted Rand index of every two partitions (rows of ``labels``)."""
+    """Compute the adjusted Rand index of every two partitions (rows of ``labels``).
+
+    Rows are taken cluster by cluster of the one partition, and those of the other counted, so that
+    no table of clusters is needed: partitions may have as many clusters as there are rows.
+    """
     c, n = labels.shape
-    most = sizes.max()
-    table = np.zeros((most, most), np.int64)
+    count = np.zeros(sizes.max(), np.int64)
     inside = np.zeros(c)
     for a in range(c):
-        count = np.zeros(sizes[a], np.int64)
         for i in range(n):
+            inside[a] += count[labels[a, i]]
             count[labels[a, i]] += 1
-        for k in range(sizes[a]):
-            inside[a] += count[k] * (count[k] - 1.0) / 2.0
+        count[:] = 0
     pairs = n * (n - 1.0) / 2.0
     out = np.ones((c, c))
     for a in range(c):
+        order = np.argsort(labels[a], kind="mergesort")
         for b in range(a):
-            for j in range(sizes[a]):
-                for k in range(sizes[b]):
-                    table[j, k] = 0
-            for i in range(n):
-                table[labels[a, i], labels[b, i]] += 1
-            both = 0.0
-            for j in range(sizes[a]):
-                for k in range(sizes[b]):
-                    both += table[j, k] * (table[j, k] - 1.0) / 2.0
+            both = 0
+            first = 0
+            while first < n:
+                last = first
+                while last < n and labels[a, order[last]] == labels[a, order[first]]:
+                    other = labels[b, order[last]]
+                    both += count[other]
+                    count[other] += 1
+                    last += 1
+                for k in range(first, last):
+                    count[labels[b, order[k]]] = 0
+                first = last
             chance = inside[a] * inside[b] / pairs
             most_pairs = (inside[a] + inside[b]) / 2.0
             value = 1.0

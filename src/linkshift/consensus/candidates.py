@@ -15,16 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.cluster.hierarchy import linkage
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial.distance import squareform
-from sklearn.metrics import euclidean_distances
 
 from linkshift._core.arrays import Array
 from linkshift._core.disjoint import roots
 from linkshift._core.labels import dense
 from linkshift._core.threads import one_blas_thread, threads
 from linkshift.consensus._loops import climb_hills, louvain
+from linkshift.consensus.small import tree_of
 from linkshift.shift.neighbours import nearest_neighbours
 from linkshift.spaces.graph import NeighbourGraph, mean_of_neighbours, spectrum
 
@@ -105,10 +103,7 @@ def counts(n: int, also: int | None = None) -> list[int]:
 
 def ward_cuts(points: Array, ks: list[int]) -> list[Array]:
     """Cut Ward's tree into so many clusters each time."""
-    distance = euclidean_distances(points)
-    np.fill_diagonal(distance, 0.0)
-    tree = linkage(squareform((distance + distance.T) / 2, checks=False), "ward")
-    n = len(points)
+    tree, n = tree_of(points, "ward"), len(points)
     member = np.arange(2 * n - 1)  # a row of each node
     for node, (left, _) in enumerate(tree[:, :2].astype(np.int64)):
         member[n + node] = member[left]

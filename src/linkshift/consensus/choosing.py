@@ -9,8 +9,9 @@ from scipy import sparse
 
 from linkshift._core.arrays import Array, Progress
 from linkshift.consensus._loops import pair_agreement
-from linkshift.consensus.candidates import Candidates, candidates, linked_candidates
+from linkshift.consensus.candidates import Candidates, candidates, counts, linked_candidates
 from linkshift.consensus.propagation import bent_by_links
+from linkshift.consensus.small import small_groups
 from linkshift.links import Groups, Links
 from linkshift.spaces.graph import NeighbourGraph
 
@@ -23,6 +24,7 @@ _LINKS = 6.0
 _MANY_COLUMNS = 8  # from which on graphs tell more, and classes are more
 _FEW_COLUMNS_WEIGHTS = 8.0, -0.6  # of modularity, and of the binary logarithm of the count
 _MANY_COLUMNS_WEIGHTS = 22.0, 1.2
+_BLIND = 0.5  # share of a difference in quality that small groups are spared: no graph shows them
 _DOUBT = 2.0  # links that are counted before any is given, of each kind and answer
 
 
@@ -113,6 +115,7 @@ class Consensus(NamedTuple):
     labels: Array
     agreement: float  # with other families
     n_candidates: int
+    reach: float | None = None  # of small groups: their largest average distance
 
 
 def consensus(
@@ -127,7 +130,8 @@ def consensus(
 ) -> Consensus:
     """Choose a partition by quality and, where there are links, by their evidence.
 
-    A number of clusters, or the largest, is what the caller knows; both above one.
+    Small groups have a quality halfway between their own and that of the best other candidate. A
+    number of clusters, or the largest, is what the caller knows; both above one.
     """
     how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
     found = candidates(X, graph, **how)
@@ -136,15 +140,23 @@ def consensus(
     if len(links):
         _report(progress, 1, steps)
         found += linked_candidates(bent_by_links(graph.weights, links), **how)
+    small = small_groups(X, links, n_clusters)
+    # With fewer clusters they are not small, and families that look at graphs know better.
+    if small is not None and small.labels.max() >= counts(len(X))[-1]:
+        found += Candidates(small.labels[None], np.zeros(1, dtype=np.int64))
+    else:
+        small = None
     agreed = agreement(found, judges)
-    score = quality(found, graph.weights, agreed, X.shape[1])
-    if len(links):
-        score = score + evidence(found, links)
+    worth = quality(found, graph.weights, agreed, X.shape[1])
+    score = worth + evidence(found, links) if len(links) else worth.copy()
     most = n_clusters or max_clusters or found.sizes.max()
     score[(found.sizes > most) | (found.sizes < (n_clusters or 2))] = -np.inf
+    if small is not None:
+        score[-1] += _BLIND * (worth[score[:-1].argmax()] - worth[-1])
     best = int(score.argmax())
     _report(progress, steps, steps)
-    return Consensus(found.labels[best], float(agreed[best]), len(found.labels))
+    reach = small.reach if small is not None and best == len(score) - 1 else None
+    return Consensus(found.labels[best], float(agreed[best]), len(found.labels), reach)
 
 
 def _report(progress: Progress | None, done: int, total: int) -> None:

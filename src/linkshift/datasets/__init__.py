@@ -16,6 +16,7 @@ from linkshift.datasets.made import (
     make_moons,
     make_shapes,
 )
+from linkshift.datasets.records import make_records
 from linkshift.datasets.registry import REGISTRY, DataSource, TableSource
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "make_circles",
     "make_lines",
     "make_moons",
+    "make_records",
     "make_shapes",
     "paths",
 ]

@@ -13,7 +13,7 @@ from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.labels import dense
 from linkshift._core.memory import check_memory
 from linkshift._core.threads import n_threads
-from linkshift.consensus import consensus
+from linkshift.consensus import consensus, groups_within
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
@@ -195,6 +195,10 @@ class ConsensusClustering(Explains, LinkedClusterer):
             n_threads=n_threads(self.n_jobs),
             progress=self.progress,
         )
+        if chosen.reach is not None:
+            labels = chosen.labels if whole else groups_within(X, chosen.reach)
+            labels = self._under_links(labels, closed, None)
+            return labels, {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
         labels = self._under_links(chosen.labels, links, graph)
         if not whole:
             settled, labels = labels, neighbours_vote(X, some, labels, _VOTERS)

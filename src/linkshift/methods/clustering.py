@@ -78,7 +78,8 @@ def cluster(
         are found by the index of a DataFrame, or else by its column of ids.
     partial_labels : array-like of shape (n,), default=None
         Known classes, -1 where unknown.
-    method : {"auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"}
+    method : {"auto", "consensus", "kmeans", "mean-shift", "cms", "kernel", "skms", "metric", \
+            "groups"}
         "auto" is :func:`choose`. For the others see `METHODS`.
     scale : {"auto", "standard", "minmax", "none"}, default="auto"
         What is done to columns first: "standard" gives each mean 0 and spread 1, "minmax" lets it
@@ -101,8 +102,8 @@ def cluster(
         they had there, by the rows that they have in common, and new ones get new numbers. Rows of
         a DataFrame are found by their index, and may be others than before.
     random_state : int, RandomState or None
-        For methods that draw at random (kernel, skms, metric, groups; consensus from 2,500 rows
-        on, which takes None for 0).
+        For methods that draw at random (kernel, skms, metric, groups; kmeans, and consensus from
+        2,500 rows on, which take None for 0).
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
     progress : callable, default=None

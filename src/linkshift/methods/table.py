@@ -18,13 +18,14 @@ from linkshift._core.text import counted
 if TYPE_CHECKING:
     from linkshift.links import Links
 
-SPACES = ("input", "kernel", "graph")
-DISTANCES = ("euclidean", "cosine")
+SPACES, DISTANCES = ("input", "kernel", "graph"), ("euclidean", "cosine")
 SCALES = ("auto", "standard", "minmax", "none")
 CONFLICTS = ("resolve", "refuse")
 ConflictsName = Literal["resolve", "refuse"]
 _COUNT = frozenset({"n_clusters", "max_clusters"})
-MethodName = Literal["auto", "consensus", "mean-shift", "cms", "kernel", "skms", "metric", "groups"]
+MethodName = Literal[
+    "auto", "consensus", "kmeans", "mean-shift", "cms", "kernel", "skms", "metric", "groups"
+]
 Params = Mapping[str, Any]
 
 
@@ -66,6 +67,17 @@ def _describe_consensus(model: Any) -> str:
         f"Consensus of {counted(model.n_candidates_, 'partition')}{by}{_by(model)}; other ways of "
         f"looking agree with it by {model.agreement_:.2f} (1 at most)."
     )
+
+
+def _make_kmeans(setting: Setting, n_clusters: int) -> Any:
+    seed = 0 if setting.random_state is None else setting.random_state
+    model = linkshift.baselines.PCKMeans(n_clusters, random_state=seed)  # sees no links
+    return linkshift.RefinedClustering(model, n_clusters=n_clusters) if setting.has_links else model
+
+
+def _describe_kmeans(model: Any) -> str:
+    by = f"; then refine with {counted(len(model.links_), 'link')}" if len(model.links_) else ""
+    return f"K-means, {counted(model.n_clusters_, 'cluster')}, the best of 10 starts{by}."
 
 
 def _make_mean_shift(
@@ -295,10 +307,10 @@ def _describe_groups(model: Any) -> str:
     )
 
 
-def _check_n_clusters(params: Params) -> None:
+def _check_n_clusters(method: str, params: Params) -> None:
     if "n_clusters" not in params:
         raise Refusal(
-            "The method groups has to be told the number of clusters.",
+            f"The method {method} has to be told the number of clusters.",
             "Give n_clusters.",
             command="Give --clusters K.",
             parameter="n_clusters",
@@ -372,6 +384,16 @@ _ROWS = (
         conflicts="softened",
     ),
     Method(
+        "kmeans",
+        "k-means, for those who know the number of clusters; then refine where there are links",
+        frozenset({"n_clusters"}),
+        make=_make_kmeans,
+        describe=_describe_kmeans,
+        check_params=partial(_check_n_clusters, "kmeans"),
+        check_given=_check_rows,
+        conflicts="weighed",
+    ),
+    Method(
         "mean-shift",
         "plain mean shift, then refine where there are links",
         frozenset({"bandwidth", "kernel", "n_neighbors", "space", "metric", "max_iter", *_COUNT}),
@@ -421,7 +443,7 @@ _ROWS = (
         frozenset({"n_clusters", "views", "max_iter"}),
         make=_make_groups,
         describe=_describe_groups,
-        check_params=_check_n_clusters,
+        check_params=partial(_check_n_clusters, "groups"),
         check_given=_check_rows,
         conflicts="softened",
     ),

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from linkshift._core.threads import one_blas_thread
+from linkshift.baselines._estimator import KMeansState
+from linkshift.baselines.pckmeans import PCKMeans
 from linkshift.estimators import (
     constrained_mean_shift,
     graph_mean_shift,
@@ -32,8 +33,8 @@ from linkshift.groups.boosting import Classifiers
 from linkshift.groups.views import KernelBank, kernel_bank
 from linkshift.links import ClosedLinks
 from linkshift.metric_learning import SCML
-from linkshift.metric_learning.embedding import Embedding
 from linkshift.models.rules import Refused, Rules, Sizes, check, check_all
+from linkshift.models.scml_parts import SCML_GLOBAL, SCML_LOCAL, scml_global, scml_local
 from linkshift.modes import Modes, basin_labels
 from linkshift.profiles import Profile
 from linkshift.shift.binning import pool_points
@@ -424,50 +425,21 @@ def _refined(_: Any, values: Values, __: Sizes) -> Built:
 
 _CONSENSUS = {"agreement_": "float", "n_candidates_": "int 1..", "labels_": "i n 0..n"}
 
-# SCML --------------------------------------------------------------------------------------------
+# PCKMeans ----------------------------------------------------------------------------------------
 
-_SCML = {
-    "classes_": "array ?",
-    "_fit_y": "i n 0.. ?",
-    "bases_": "f bases d",
-    "scale_": "float >0",
-    "n_bases_": "int 1..",
-    "n_triplets_": "int 0..",
-    "objective_": "float",
-    "start_objective_": "float",
-    "n_iter_": "int 0..",
-}
-_SCML_GLOBAL = _SCML | {"weights_": "f bases 0..", "components_": "f rank d"}
-_SCML_LOCAL = _SCML | {
-    "coefficients_": "f bases *",
-    "embedding_.kernel.sigma": "float >0",
-    "embedding_.landmarks": "f landmarks d",
-    "embedding_.column_means": "f landmarks",
-    "embedding_.map": "f landmarks *",
+_KMEANS = {
+    "_state.centres": "f k d",
+    "objectives_": "f iterations",
+    "n_iter_": "int 1..",
+    "labels_": "i n 0..k",
 }
 
 
-def _scml(_: Any, values: Values, sizes: Sizes) -> Built:
-    X, classes, codes = values["_fit_X"], values["classes_"], values["_fit_y"]
-    if classes is not None:
-        check("_fit_y", codes, "i n 0..classes", sizes | {"classes": len(classes)})
-    made = {name: values[name] for name in ("_fit_X", "classes_", "_fit_y")}
-    return None, made | {"_centre": X.mean(axis=0, dtype=np.float64)}
-
-
-def _scml_global(model: Any, values: Values, sizes: Sizes) -> Built:
-    _, made = _scml(model, values, sizes)
-    root = values["components_"]
-    with one_blas_thread():  # as in fit
-        return None, made | {"metric_": root.T @ root, "_n_features_out": len(root)}
-
-
-def _scml_local(model: Any, values: Values, sizes: Sizes) -> Built:
-    _, made = _scml(model, values, sizes)
-    sigma, *parts = [values[name] for name in _SCML_LOCAL if "." in name]
-    check("coefficients_", values["coefficients_"], f"f bases {parts[-1].shape[1] + 1}", sizes)
-    embedding = Embedding(Kernel("gaussian", sigma=sigma), *parts)
-    return None, made | {"embedding_": embedding, "embedding_sigma_": sigma}
+def _kmeans(_: Any, values: Values, __: Sizes) -> Built:
+    X, centres = values["_fit_X"], values["_state.centres"]
+    origin = X.mean(axis=0, dtype=np.float64)
+    state = KMeansState(origin, centres, np.ones_like(centres))
+    return state, {"cluster_centers_": (centres + origin).astype(X.dtype)}
 
 
 _TAKE_RUNS = {"_state.runs": lambda m: {k: tuple(run) for k, run in m._state.runs.items()}}
@@ -481,12 +453,13 @@ _PARTS = {
     "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),
     "MeanShift": _Part(mean_shift.MeanShift, _MEAN_SHIFT, _mean_shift),
     "MetricMeanShift": _Part(metric_mean_shift.MetricMeanShift, _METRIC, _metric),
+    "PCKMeans": _Part(PCKMeans, _KMEANS, _kmeans),
     "PathMeanShift": _Part(path_mean_shift.PathMeanShift, _PATH, _path),
     "RefinedClustering": _Part(RefinedClustering, _REFINED, _refined),
-    "SCML": _Part(SCML, _SCML_GLOBAL, _scml_global),
+    "SCML": _Part(SCML, SCML_GLOBAL, scml_global),
 }
 ESTIMATORS = {name: part.cls for name, part in _PARTS.items()}
-_LOCAL = _Part(SCML, _SCML_LOCAL, _scml_local)
+_LOCAL = _Part(SCML, SCML_LOCAL, scml_local)
 _COUNTED = _Part(mean_shift.MeanShift, _TOLD, _mean_shift)
 
 

@@ -6,6 +6,8 @@ from linkshift._core.jit import jit
 
 __all__ = ["cheapest", "sweep"]
 
+_LARGE = 5  # rows of a cluster that takes in a row by itself; of fewer, both may be small groups
+
 
 @jit
 def _slot(keys, key):  # type: ignore[no-untyped-def]
@@ -69,11 +71,14 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
                 if not wanted:
                     continue  # noise that no must-link concerns stays noise
             # Twenty neighbours would outvote every cluster of two rows.
-            heard = max(size[unit_label[u]] - 1, 1) if unit_label[u] >= 0 else labels.shape[0]
+            heard = size[unit_label[u]] - 1 if unit_label[u] >= 0 else labels.shape[0]
             n_touched = 0
             for m in range(start[u], start[u + 1]):
                 i = member[m]
                 last = min(near_start[i + 1], near_start[i] + heard)
+                if heard == 0 and near_start[i] < near_start[i + 1]:
+                    c = labels[near[near_start[i]]]
+                    last += c >= 0 and size[c] >= _LARGE  # a row by itself, at a large cluster
                 total = 0.0
                 for q in range(near_start[i], last):
                     c = labels[near[q]]

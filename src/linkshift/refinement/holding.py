@@ -57,7 +57,9 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
 
     Components of must-links take the label of most of their rows. Of two cannot-linked
     components with the same label, the one with more such quarrels (then the smaller) moves: to
-    the label that its rows and their neighbours favour among those free for it, or to a new one.
+    the label that its rows and their neighbours favour among those free for it, or to a new one. As
+    in settling, a row asks as many neighbours as its cluster has other rows: the records of two
+    people, once parted, do not go to a third.
 
     Parameters
     ----------
@@ -86,6 +88,7 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     label = {c: majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
     n_labels = int(labels.max(initial=-1)) + 1
     shared = Counter((g, label[c]) for c in groups for g in groups[c])
+    sizes = np.bincount(labels[labels >= 0], minlength=n_labels)
     quarrels = {
         c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ()))
         + sum(label[c] >= 0 and shared[g, label[c]] - 1 for g in groups.get(c, ()))
@@ -102,7 +105,8 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
 
         homeless = label[c] < 0 and len(rows[c]) > 1  # must-linked noise shares a new home
         if is_taken(label[c]) or homeless:
-            near = neighbours[rows[c]]
+            asked = None if homeless else sizes[label[c]] - 1
+            near = neighbours[rows[c]][:, :asked]
             around = np.concatenate([labels[rows[c]], labels[near[near >= 0]]])
             favoured, votes = np.unique(around[around >= 0], return_counts=True)
             order = favoured[np.argsort(-votes, kind="stable")].tolist()

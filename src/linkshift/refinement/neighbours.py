@@ -43,8 +43,9 @@ def neighbours_vote(X: Array, trained: Array, labels: Array, n_neighbors: int) -
 
     Each of the ``n_neighbors`` nearest rows (at most about the square root of their number) votes
     with :math:`\exp(-(r / r_k)^2)`, r being its distance and r_k that of the farthest of them;
-    rows much farther than the second nearest have no vote (`is_local`). A row that coincides with
-    one that has a label gets that label.
+    rows much farther than the second nearest have no vote (`is_local`), and no more rows vote than
+    are in the cluster of the nearest one: others would outvote every small cluster. A row that
+    coincides with one that has a label gets that label.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ def neighbours_vote(X: Array, trained: Array, labels: Array, n_neighbors: int) -
     farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
     vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance)
     known, code = np.unique(labels, return_inverse=True)
+    vote *= np.arange(k) < np.bincount(code)[code[rows[:, :1]]]
     found = np.empty(X.shape[0], dtype=labels.dtype)
     block = max(_MOST_VOTES // len(known), 1)
     for first in range(0, X.shape[0], block):
