@@ -18,6 +18,7 @@ __all__ = ["Modes", "basin_labels", "merge_close", "merge_ends", "merging_share"
 _PAIRS = 1 << 20  # distances at a time
 _FARTHEST = 1e150  # radii
 _ULPS = 8.0 * np.finfo(np.float64).eps  # of a rounded square, generously
+_ENTRIES = 1 << 16  # of differences at a time, which stay in the cache
 _AT_A_TIME = 1 << 12  # pairs of centres; looked up together
 
 
@@ -159,7 +160,11 @@ def merge_close(
             foes[b].add(a)
     kin = [set(family) for family in families or [set()] * n]
     pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
-    length = np.linalg.norm(centres[pairs[:, 0]] - centres[pairs[:, 1]], axis=1)
+    length = np.empty(len(pairs))
+    step = max(1, _ENTRIES // centres.shape[1])
+    for first in range(0, len(pairs), step):  # all differences at once may be gigabytes
+        a, b = pairs[first : first + step].T
+        length[first : first + step] = np.linalg.norm(centres[a] - centres[b], axis=1)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))]
     for first in range(0, len(pairs), _AT_A_TIME):
         # Most pairs are of groups that have long met, or that an earlier pair has asked about.

@@ -497,3 +497,21 @@ def test_embeddings(seed):
     assert adjusted_rand_score(y, consensus(X, n_jobs=2).labels_) >= 0.9
     by_angle = linkshift.cluster(X, metric="cosine").labels
     assert adjusted_rand_score(y, by_angle) >= 0.9
+
+
+def test_explain_makes_what_links_have_no_part_in_once(monkeypatch):
+    X, y = make_moons(120, random_state=0)
+    links = Links.sample(y, 12, random_state=0)
+    model = ConsensusClustering(n_jobs=1).fit(X, links=links)
+    calls, made = [], ConsensusClustering._unlinked
+    monkeypatch.setattr(
+        ConsensusClustering, "_unlinked", lambda self, X: calls.append(len(X)) or made(self, X)
+    )
+    told = model.explain(int(links.cannot[0, 0]), max_counterfactuals=4)
+    assert len(told.counterfactuals) == 4
+    assert calls == [120]
+    for case in told.counterfactuals:
+        rest = links.remove(**{case.kind: [case.pair, *case.alike]})
+        fresh = ConsensusClustering(n_jobs=1).fit(X, links=rest)
+        assert case.n_clusters == fresh.n_clusters_
+        assert case.size == (fresh.labels_ == fresh.labels_[told.row]).sum()

@@ -348,7 +348,7 @@ def test_how_many_counterfactuals_and_their_progress():
         0, max_counterfactuals=9, progress=lambda done, total: calls.append((done, total))
     )
     assert len(explanation.counterfactuals) == 4
-    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert calls == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_growth_that_stops_elsewhere_is_told():

@@ -34,7 +34,7 @@ def test_old_matrices_are_taken_too():
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (sparse.eye_array(3), "diagonal"),
+        (sparse.csr_array(np.eye(3)), "diagonal"),
         (sparse.coo_array(([1.0, 0.5], ([0, 1], [1, 0])), shape=(2, 2)), r"\(0, 1\) and \(1, 0\)"),
         (sparse.coo_array((2, 3)), r"shape \(2, 3\)"),
         (sparse.coo_array(([95.0], ([0], [1])), shape=(2, 2)), r"in percent\? .*0.95"),

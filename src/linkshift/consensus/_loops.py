@@ -4,45 +4,49 @@
 import numpy as np
 
 from linkshift._core.jit import jit
+from linkshift._core.labels import first_come
 
 __all__ = ["climb_hills", "louvain", "pair_agreement"]
 
 _GAIN = 1e-12  # moves that gain less are rounding
 
 
-@jit
 def louvain(start, column, weight, resolution):
     """Communities of a weighted symmetric graph (CSR): no single move improves the last level.
 
     Rows go to the neighbouring community with the largest gain in modularity, in their order,
     until none moves; communities then are the rows of the next, smaller graph.
     """
-    n = start.shape[0] - 1
-    total = weight.sum()
-    found = np.arange(n)
+    total = float(weight.sum())
+    found = np.arange(start.shape[0] - 1)
     while True:
-        community, moved = _move(start, column, weight, resolution, total)
-        size = _number(community)
-        for i in range(n):
-            found[i] = community[found[i]]
-        if not moved or size == community.shape[0]:
+        m = start.shape[0] - 1
+        community, touched = np.arange(m), np.empty(m + 1, np.int64)
+        room = np.empty(m), np.empty(m), np.empty(m), np.full(m, -1)
+        moved = _move(start, column, weight, resolution, total, community, *room, touched)
+        community = first_come(community, np.int64)
+        size = int(community.max()) + 1
+        found = community[found]
+        if not moved or size == m:
             return found
-        start, column, weight = _contract(start, column, weight, community, size)
+        order = np.argsort(community, kind="stable")
+        new = np.zeros(size + 1, start.dtype), np.empty_like(column), np.empty(column.shape[0])
+        room = order, np.full(size, -1)
+        end = _contract(start, column, weight, community, *room, *new)
+        start, column, weight = new[0], new[1][:end].copy(), new[2][:end].copy()
 
 
 @jit
-def _move(start, column, weight, resolution, total):
+def _move(
+    start, column, weight, resolution, total, community, degree, volume, towards, seen, touched
+):
     """One level: move rows while a move gains; whether any did."""
     m = start.shape[0] - 1
-    degree = np.zeros(m)
     for i in range(m):
+        degree[i] = 0.0
         for e in range(start[i], start[i + 1]):
             degree[i] += weight[e]
-    community = np.arange(m)
-    volume = degree.copy()
-    towards = np.zeros(m)
-    seen = np.full(m, -1)
-    touched = np.empty(m + 1, np.int64)
+        volume[i] = degree[i]
     moved = False
     for _ in range(50):
         n_moved = 0
@@ -80,58 +84,31 @@ def _move(start, column, weight, resolution, total):
         if n_moved == 0:
             break
         moved = True
-    return community, moved
+    return moved
 
 
 @jit
-def _number(labels):
-    """Give labels numbers by first appearance, in place; return how many there are."""
-    new = np.full(labels.shape[0], -1)
-    size = 0
-    for i in range(labels.shape[0]):
-        if new[labels[i]] < 0:
-            new[labels[i]] = size
-            size += 1
-        labels[i] = new[labels[i]]
-    return size
-
-
-@jit
-def _contract(start, column, weight, community, size):
-    """Graph of communities; edges inside one are its loop."""
-    m = community.shape[0]
-    first = np.zeros(size + 1, np.int64)
-    for i in range(m):
-        first[community[i] + 1] += 1
-    for c in range(size):
-        first[c + 1] += first[c]
-    place = first.copy()
-    member = np.empty(m, np.int64)
-    for i in range(m):
-        member[place[community[i]]] = i
-        place[community[i]] += 1
-    new_start = np.zeros(size + 1, start.dtype)
-    new_column = np.empty(column.shape[0], column.dtype)
-    new_weight = np.empty(column.shape[0])
-    where = np.full(size, -1, np.int64)
+def _contract(start, column, weight, community, order, where, new_start, new_column, new_weight):
+    """Graph of communities, whose rows come in ``order``; edges inside one are its loop."""
     end = 0
-    for c in range(size):
-        begin = end
-        for s in range(first[c], first[c + 1]):
-            i = member[s]
-            for e in range(start[i], start[i + 1]):
-                other = community[column[e]]
-                if where[other] < begin:
-                    where[other] = end
-                    new_column[end] = other
-                    new_weight[end] = 0.0
-                    end += 1
-                new_weight[where[other]] += weight[e]
+    begin = 0
+    for s in range(order.shape[0]):
+        i = order[s]
+        c = community[i]
+        if s == 0 or c != community[order[s - 1]]:
+            begin = end
+        for e in range(start[i], start[i + 1]):
+            other = community[column[e]]
+            if where[other] < begin:
+                where[other] = end
+                new_column[end] = other
+                new_weight[end] = 0.0
+                end += 1
+            new_weight[where[other]] += weight[e]
         new_start[c + 1] = end
-    return new_start, new_column[:end].copy(), new_weight[:end].copy()
+    return end
 
 
-@jit
 def climb_hills(order, rank, height, start, column):
     """Hills of a height over a graph: each row's summit, and where summits meet.
 
@@ -140,13 +117,18 @@ def climb_hills(order, rank, height, start, column):
     above this pass.
     """
     n = order.shape[0]
-    summit = np.empty(n, np.int64)
-    parent = np.arange(n)
-    lower = np.empty(n, np.int64)
-    higher = np.empty(n, np.int64)
+    summit, lower, higher = (np.empty(n, np.int64) for _ in range(3))
     prominence = np.empty(n)
+    passes = lower, higher, prominence
+    n_passes = _climb(order, rank, height, start, column, np.arange(n), summit, *passes)
+    return summit, *(one[:n_passes] for one in passes)
+
+
+@jit
+def _climb(order, rank, height, start, column, parent, summit, lower, higher, prominence):
+    """Fill in the summits and the passes; how many of these there are."""
     n_passes = 0
-    for r in range(n):
+    for r in range(order.shape[0]):
         i = order[r]
         best = i
         for e in range(start[i], start[i + 1]):
@@ -168,7 +150,7 @@ def climb_hills(order, rank, height, start, column):
                     higher[n_passes] = highest
                     prominence[n_passes] = height[other] - height[i]
                     n_passes += 1
-    return summit, lower[:n_passes], higher[:n_passes], prominence[:n_passes]
+    return n_passes
 
 
 @jit
@@ -179,37 +161,40 @@ def _root(parent, i):
     return i
 
 
-@jit
 def pair_agreement(labels, sizes):
-    """Compute the adjusted Rand index of every two partitions (rows of ``labels``).
+    """Compute the adjusted Rand index of every two partitions (rows of ``labels``)."""
+    inside = np.empty(len(labels))  # pairs of rows that share a cluster
+    for a, one in enumerate(labels):
+        count = np.bincount(one)
+        inside[a] = (count * (count - 1.0) / 2.0).sum()
+    out = np.ones((len(labels), len(labels)))
+    order = np.argsort(labels, axis=1, kind="stable")
+    _adjusted_rand(labels, order, inside, np.zeros(sizes.max(), np.int64), out)
+    return out
 
-    Rows are taken cluster by cluster of the one partition, and those of the other counted, so that
-    no table of clusters is needed: partitions may have as many clusters as there are rows.
+
+@jit
+def _adjusted_rand(labels, order, inside, count, out):
+    """Fill in the index of every two partitions.
+
+    Rows are taken cluster by cluster of the one, in their order, and those of the other counted, so
+    that no table of clusters is needed: partitions may have as many clusters as there are rows.
     """
     c, n = labels.shape
-    count = np.zeros(sizes.max(), np.int64)
-    inside = np.zeros(c)
-    for a in range(c):
-        for i in range(n):
-            inside[a] += count[labels[a, i]]
-            count[labels[a, i]] += 1
-        count[:] = 0
     pairs = n * (n - 1.0) / 2.0
-    out = np.ones((c, c))
     for a in range(c):
-        order = np.argsort(labels[a], kind="mergesort")
         for b in range(a):
             both = 0
             first = 0
             while first < n:
                 last = first
-                while last < n and labels[a, order[last]] == labels[a, order[first]]:
-                    other = labels[b, order[last]]
+                while last < n and labels[a, order[a, last]] == labels[a, order[a, first]]:
+                    other = labels[b, order[a, last]]
                     both += count[other]
                     count[other] += 1
                     last += 1
                 for k in range(first, last):
-                    count[labels[b, order[k]]] = 0
+                    count[labels[b, order[a, k]]] = 0
                 first = last
             chance = inside[a] * inside[b] / pairs
             most_pairs = (inside[a] + inside[b]) / 2.0
@@ -218,4 +203,3 @@ def pair_agreement(labels, sizes):
                 value = (both - chance) / (most_pairs - chance)
             out[a, b] = value
             out[b, a] = value
-    return out

@@ -46,9 +46,12 @@ def agreement(found: Candidates, judges: Array | None = None) -> Array:
 
 def modularity(labels: Array, weights: sparse.csr_matrix) -> float:
     """Weight of edges inside clusters less what chance would put there, as a share of all."""
-    edges = weights.tocoo()
+    return _modularity(labels, weights.tocoo(), np.asarray(weights.sum(axis=1)).ravel())
+
+
+def _modularity(labels: Array, edges: sparse.coo_matrix, degree: Array) -> float:
     total = edges.data.sum()
-    volume = np.bincount(labels, weights=np.asarray(weights.sum(axis=1)).ravel()) / total
+    volume = np.bincount(labels, weights=degree) / total
     inside = edges.data[labels[edges.row] == labels[edges.col]].sum() / total
     return float(inside - (volume**2).sum())
 
@@ -61,7 +64,8 @@ def quality(found: Candidates, weights: sparse.csr_matrix, agreed: Array, n_colu
     with a the agreement, Q the modularity and k the number of clusters, for up to seven columns,
     or from eight on.
     """
-    q = np.array([modularity(labels, weights) for labels in found.labels])
+    edges, degree = weights.tocoo(), np.asarray(weights.sum(axis=1)).ravel()
+    q = np.array([_modularity(labels, edges, degree) for labels in found.labels])
     many = n_columns >= _MANY_COLUMNS
     of_graph, of_count = _MANY_COLUMNS_WEIGHTS if many else _FEW_COLUMNS_WEIGHTS
     return np.asarray(_AGREEMENT * agreed + of_graph * q + of_count * np.log2(found.sizes))
@@ -123,6 +127,7 @@ def consensus(
     graph: NeighbourGraph,
     links: Links,
     *,
+    unlinked: Candidates | None = None,
     n_clusters: int | None = None,
     max_clusters: int | None = None,
     n_threads: int = 1,
@@ -131,10 +136,11 @@ def consensus(
     """Choose a partition by quality and, where there are links, by their evidence.
 
     Small groups have a quality halfway between their own and that of the best other candidate. A
-    number of clusters, or the largest, is what the caller knows; both above one.
+    number of clusters, or the largest, is what the caller knows; both above one. Candidates that no
+    link has a part in may be at hand from an earlier call.
     """
     how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
-    found = candidates(X, graph, **how)
+    found = candidates(X, graph, **how) if unlinked is None else unlinked
     judges = np.unique(found.family)
     steps = 1 + bool(len(links))
     if len(links):

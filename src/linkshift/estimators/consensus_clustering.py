@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,7 +14,7 @@ from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.labels import dense
 from linkshift._core.memory import check_memory
 from linkshift._core.threads import n_threads
-from linkshift.consensus import consensus, groups_within
+from linkshift.consensus import Candidates, candidates, consensus, groups_within
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
@@ -157,6 +158,11 @@ class ConsensusClustering(Explains, LinkedClusterer):
         check_count(self.n_clusters, self.max_clusters)
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+        return self._fit_with(data, closed, self._unlinked)
+
+    def _fit_with(
+        self, data: Array, closed: ClosedLinks, unlinked: Callable[[Array], _Unlinked]
+    ) -> Fitted:
         closed = closed_for(closed, self.n_clusters, self.max_clusters)
         if self.enforce:
             _ = closed.closure  # raises on contradictions
@@ -167,13 +173,21 @@ class ConsensusClustering(Explains, LinkedClusterer):
             each = whole if 1 in (self.n_clusters, self.max_clusters) else np.arange(len(rows))
             labels = self._under_links(each, joined, None)
         else:
-            labels, found = self._by_consensus(data[rows], joined)
+            labels, found = self._by_consensus(data[rows], joined, unlinked)
         labels = to_count(
             data[rows], labels, joined, exactly=self.n_clusters, at_most=self.max_clusters
         )
         return Fitted(dense(labels[of_row]), None, found)
 
-    def _by_consensus(self, X: Array, closed: ClosedLinks) -> tuple[Array, dict[str, Any]]:
+    def _unlinked(self, X: Array) -> _Unlinked:
+        """Work out what links have no part in."""
+        graph = neighbour_graph(X, self.n_neighbors)
+        made = candidates(X, graph, also=self.n_clusters, n_threads=n_threads(self.n_jobs))
+        return _Unlinked(graph, made)
+
+    def _by_consensus(
+        self, X: Array, closed: ClosedLinks, unlinked: Callable[[Array], _Unlinked]
+    ) -> tuple[Array, dict[str, Any]]:
         """Labels of distinct rows, and what there is to tell of how they were found."""
         looked = self._looked_at(len(X), closed)
         check_memory(
@@ -185,11 +199,12 @@ class ConsensusClustering(Explains, LinkedClusterer):
         whole = len(looked) == len(X)
         some, links = (X, closed) if whole else (X[looked], closed.take(looked))
         some = some.astype(np.float64)
-        graph = neighbour_graph(some, self.n_neighbors)
+        graph, made = unlinked(some)
         chosen = consensus(
             some,
             graph,
             links.links,
+            unlinked=made,
             n_clusters=self.n_clusters,
             max_clusters=self.max_clusters,
             n_threads=n_threads(self.n_jobs),
@@ -237,16 +252,30 @@ class ConsensusClustering(Explains, LinkedClusterer):
         return neighbours_vote(data, self._fit_X, self.labels_, _VOTERS)
 
     def _evidence(self, row: int) -> Evidence:  # noqa: ARG002 (all rows have the same)
-        """Tell nothing of paths: nothing moves. Without a link, all is done again."""
+        """Tell nothing of paths: nothing moves. Without a link, what links act on is done again."""
+        last: list[tuple[Array, _Unlinked]] = []
+
+        def unlinked(X: Array) -> _Unlinked:
+            if not (last and np.array_equal(last[0][0], X)):  # links may say which rows are taken
+                last[:] = [(X, self._unlinked(X))]
+            return last[0][1]
 
         def refit(links: Links) -> Refit:
-            return Refit(self._fit(self._fit_X, ClosedLinks(links, len(self._fit_X))).labels)
+            closed = ClosedLinks(links, len(self._fit_X))
+            return Refit(self._fit_with(self._fit_X, closed, unlinked).labels)
 
         return Evidence(
             self._fit_X,
             refit=refit,
             others="by the choice among partitions, and where their rows are",
         )
+
+
+class _Unlinked(NamedTuple):
+    """What is the same for any links."""
+
+    graph: NeighbourGraph
+    candidates: Candidates
 
 
 def _distinct(data: Array, closed: ClosedLinks) -> tuple[Array, Array, ClosedLinks]:

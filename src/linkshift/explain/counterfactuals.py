@@ -48,6 +48,8 @@ def counterfactuals(
 ) -> list[Counterfactual]:
     """Fit again without each of some links and what says the same."""
     cases = []
+    if progress is not None and wanted:
+        progress(0, len(wanted))
     for done, (kind, (pair, *others)) in enumerate(wanted, start=1):
         alike = tuple(others)
         assert refit is not None

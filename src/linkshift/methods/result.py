@@ -166,7 +166,9 @@ class Clustering:
         if not hasattr(self.model, "explain"):
             raise Refusal(
                 f"In the method {self.method} nothing moves, and there is no path to tell of.",
-                "model.view_importances_ says what each cluster goes by.",
+                "model.cluster_centers_ says where clusters are."
+                if self.method == "kmeans"
+                else "model.view_importances_ says what each cluster goes by.",
             )
         explanation: Explanation = self.model.explain(row, **options)
         if self.scalings and not self._is_cosine():  # rows of length one have no units

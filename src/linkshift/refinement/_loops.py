@@ -1,5 +1,7 @@
 """Jit loops of refinement: iterated conditional modes, and mergers. They trust their input."""
 
+from math import inf, log
+
 import numpy as np
 
 from linkshift._core.jit import jit
@@ -21,8 +23,9 @@ def _slot(keys, key):  # type: ignore[no-untyped-def]
 @jit
 def _count_members(keys, counts, unit_label, group, group_start, n_labels):  # type: ignore[no-untyped-def]
     """Count the units of each label in each group."""
-    keys[:] = -1
-    counts[:] = 0
+    for at in range(keys.shape[0]):
+        keys[at] = -1
+        counts[at] = 0
     for u in range(unit_label.shape[0]):
         if unit_label[u] >= 0:
             for e in range(group_start[u], group_start[u + 1]):
@@ -31,7 +34,6 @@ def _count_members(keys, counts, unit_label, group, group_start, n_labels):  # t
                 counts[at] += 1
 
 
-@jit
 def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
     """Run iterated conditional modes over units, in place.
 
@@ -40,26 +42,31 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
     speak against labels that are touched, and the unit's own, by the members that have them: how
     many is looked up, so that a group costs its members and not their pairs.
     """
+    n_units, n_groups = units[2].shape[0] - 1, units[4].shape[0]
+    # A unit changes once a sweep: members, and as many more, are all that is ever in the table.
+    table = np.empty((2, 4 * n_groups + 1), np.int64)
+    sums, numbers = np.zeros((2, n_labels)), np.zeros((2, n_labels), np.int64)
+    seen, unit_label = np.zeros(n_labels, np.bool_), np.full(n_units, -1)
+    room = (*table, *sums, *numbers, seen, unit_label)
+    _sweep(labels, neighbours, units, room, n_labels, penalty, floor, by_share, max_sweeps)
+
+
+@jit
+def _sweep(labels, neighbours, units, room, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
+    """Do the sweeps, in room that is made outside: each kind of array takes time to compile."""
     near_start, near, near_weight = neighbours
     unit, member, start, edges, group, group_start = units
     edge, weight, edge_start = edges
+    keys, counts, saved, count, size, touched, seen, unit_label = room
     n_units = start.shape[0] - 1
-    # A unit changes once a sweep: members, and as many more, are all that is ever in the table.
-    keys = np.empty(4 * group.shape[0] + 1, np.int64)
-    counts = np.empty(4 * group.shape[0] + 1, np.int64)
-    saved = np.zeros(n_labels)
-    count = np.zeros(n_labels)
-    size = np.zeros(n_labels, np.int64)
-    seen = np.zeros(n_labels, np.bool_)
-    touched = np.empty(n_labels, np.int64)
-    unit_label = np.full(n_units, -1, np.int64)
     for i in range(labels.shape[0]):
         if unit_label[unit[i]] < 0:
             unit_label[unit[i]] = labels[i]
     for _ in range(max_sweeps):
         changed = 0
         _count_members(keys, counts, unit_label, group, group_start, n_labels)
-        size[:] = 0
+        for c in range(n_labels):
+            size[c] = 0
         for i in range(labels.shape[0]):
             if labels[i] >= 0:
                 size[labels[i]] += 1
@@ -93,9 +100,9 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
                     c = labels[near[q]]
                     if c >= 0 and count[c] > 0:
                         if by_share:
-                            saved[c] += np.log(1.0 + count[c] / (total * floor))
+                            saved[c] += log(1.0 + count[c] / (total * floor))
                         else:
-                            saved[c] += np.log(count[c] / floor)
+                            saved[c] += log(count[c] / floor)
                         count[c] = 0.0
             for e in range(edge_start[u], edge_start[u + 1]):
                 c = unit_label[edge[e]]
@@ -117,7 +124,7 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
                         others = counts[_slot(keys, group[e] * n_labels + c)]
                         saved[c] -= penalty * (others - 1 if c == own else others)
             best = unit_label[u]
-            best_saved = saved[best] if best >= 0 else -np.inf
+            best_saved = saved[best] if best >= 0 else -inf
             for t in range(n_touched):
                 c = touched[t]
                 if saved[c] > best_saved + 1e-12:

@@ -173,8 +173,10 @@ def weighted_sums(  # type: ignore[no-untyped-def]
             for k in range(d):
                 lanes[k, b] = starts[row, k]
         for k in range(d):
-            low[k] = lanes[k].min()
-            high[k] = lanes[k].max()
+            low[k] = high[k] = starts[start, k]
+            for b in range(1, used):  # not min() and max(), which take half a second to compile
+                low[k] = min(low[k], starts[start + b, k])
+                high[k] = max(high[k], starts[start + b, k])
         sums[:] = 0
         total[:] = 0
         for i in range(box_low.shape[0]):

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.arrays import Array
+from linkshift._core.threads import one_blas_thread
 from linkshift.links import Links
 from linkshift.shift.neighbours import nearest_neighbours
 
@@ -121,10 +122,12 @@ def link_belief(X: Array, links: Links, *, least_rate: float = 0.0) -> Belief:
     is_must = np.arange(len(pairs)) < n_must
     right, joined, rates = np.ones(len(pairs)), np.zeros(len(pairs)), []
     parts = max(-(-len(pairs) // _MOST_LINKS), 1)
-    for part in range(parts):
-        chosen = np.arange(part, len(pairs), parts)
-        right[chosen], joined[chosen], rate = _judged(X, pairs[chosen], is_must[chosen], least_rate)
-        rates.append(rate)
+    with one_blas_thread():  # the solver's vectors of two entries would wake all threads
+        for part in range(parts):
+            chosen = np.arange(part, len(pairs), parts)
+            told = _judged(X, pairs[chosen], is_must[chosen], least_rate)
+            right[chosen], joined[chosen], rate = told
+            rates.append(rate)
     contrast = _contrast(joined[:n_must], joined[n_must:])
     return Belief(right[:n_must], right[n_must:], float(np.mean(rates)), contrast)
 

@@ -229,7 +229,7 @@ def _reach_samples(reach, blocks, w, samples, v, active, kernel, reached):  # ty
 
 
 @jit
-def _tile_weights(w, v, sides, n_sides, links, near, wanted, weight):  # type: ignore[no-untyped-def]
+def _tile_weights(w, v, sides, links, near, wanted, weight):  # type: ignore[no-untyped-def]
     """Multiply the factors of eq. 4.2 into ``weight[j, b]``: centre b of block w, j of v.
 
     Link p keeps the centres on its one list away from samples of the centres on its other list,
@@ -245,7 +245,7 @@ def _tile_weights(w, v, sides, n_sides, links, near, wanted, weight):  # type: i
     for j in range(BLOCK):
         wanted_lanes |= wanted[j]
         wanted_rows |= np.uint64(wanted[j] != 0) << np.uint64(j)
-    for t in range(n_sides):
+    for t in range(sides.shape[0]):
         p, turn = sides[t] >> 1, sides[t] & 1
         own, other = links.ends[p, turn], links.ends[p, 1 - turn]
         lanes = mask[w, own]
@@ -331,7 +331,7 @@ def constrained_sums(reach, blocks, samples, links, near, first, stride, sums, t
                         if reached_back[b] >> np.uint64(j) & one:
                             reached[j] |= one << np.uint64(b)
             weight[:] = 1.0
-            _tile_weights(w, v, sides, n_sides, links, near, reached, weight)
+            _tile_weights(w, v, sides[:n_sides], links, near, reached, weight)
             _add_samples(samples, v * BLOCK, active, n_active, kernel, weight, sums[w], total[w])
             if n_back > 0:
                 for j in range(BLOCK):
