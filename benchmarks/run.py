@@ -26,6 +26,7 @@ SUITES = {
     "gaussian": "benchmarks.speed.gaussian",
     "binned": "benchmarks.speed.binned",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
+    "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",
     "cms": "benchmarks.papers.cms",
     "kernel_ms": "benchmarks.papers.kernel_ms",

@@ -95,7 +95,7 @@ def _height_for(tree: Array, n_clusters: int) -> float:
 
 
 def groups_within(X: Array, reach: float) -> Array:
-    """Groups of rows whose average distance is within reach, of any number of rows.
+    """Group rows whose average distance is within reach, of any number of rows.
 
     Groups lie within parts that are joined by distances within reach, and each part has a tree of
     its own. A row is joined to its twenty nearest neighbours at most, and where parts have more

@@ -52,7 +52,9 @@ class ConsensusClustering(Explains, LinkedClusterer):
     of clusters. With links, candidates
     also come from the graph that links have bent, and what N links say of a candidate is added,
     :math:`6 \sqrt{N}` times their adjusted Rand index with it. Then links merge clusters, rows
-    settle by neighbours and links, and certain links hold.
+    settle by neighbours and links, and certain links hold. One candidate is for clusters of one to
+    a few rows, as records of people: a tree of average distances, cut where must-links and
+    cannot-links are as probable. Rows do not settle there.
 
     Parameters
     ----------

@@ -46,6 +46,7 @@ def _scml(_: Any, values: Values, sizes: Sizes) -> Built:
 
 
 def scml_global(model: Any, values: Values, sizes: Sizes) -> Built:
+    """Build one metric for all rows."""
     _, made = _scml(model, values, sizes)
     root = values["components_"]
     with one_blas_thread():  # as in fit
@@ -53,6 +54,7 @@ def scml_global(model: Any, values: Values, sizes: Sizes) -> Built:
 
 
 def scml_local(model: Any, values: Values, sizes: Sizes) -> Built:
+    """Build a metric for each place."""
     _, made = _scml(model, values, sizes)
     sigma, *parts = [values[name] for name in SCML_LOCAL if "." in name]
     check("coefficients_", values["coefficients_"], f"f bases {parts[-1].shape[1] + 1}", sizes)

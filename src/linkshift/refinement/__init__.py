@@ -10,11 +10,12 @@ turn, of the labels that a neighbour or a link names the one that costs least,
 where :math:`n_i(c)` counts the k nearest neighbours of i with label c, and u is the point with all
 that is must-linked to it (iterated conditional modes; Besag 1986). A point listens to as many
 neighbours at most as its cluster has other rows: twenty would outvote every cluster of two. A row
-by itself listens to the nearest, if that is in a cluster of five rows or more. Links of confidence one that do not contradict each other make such units, so that
-must-links always hold. Links with a lower confidence, and all links as soon as certain ones
-contradict each other, stay pairs: one wrong answer then costs one pair, and is not passed on along
-the chains. Then certain links are held (`hold`): who is still with one of those it is cannot-linked
-to moves. Last, those who know the number of clusters get it (`to_count`).
+by itself listens to the nearest, if that is in a cluster of five rows or more. Links of confidence
+one that do not contradict each other make such units, so that must-links always hold. Links with a
+lower confidence, and all links as soon as certain ones contradict each other, stay pairs: one wrong
+answer then costs one pair, and is not passed on along the chains. Then certain links are held
+(`hold`): who is still with one of those it is cannot-linked to moves. Last, those who know the
+number of clusters get it (`to_count`).
 """
 
 from linkshift.refinement.counting import check_count, closed_for, to_count

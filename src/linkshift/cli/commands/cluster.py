@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 _HELP = {
-    "clusters": "How many clusters there are, if you know it; --method groups has to know.",
+    "clusters": "How many clusters there are, if you know it; kmeans and groups have to know.",
     "max_clusters": "How many clusters there are at most.",
     "method": "auto: picks one from what is given, and says which and why; "
     + "; ".join(f"{method.name}: {method.help}" for method in METHODS.values()),

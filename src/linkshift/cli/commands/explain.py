@@ -40,10 +40,13 @@ def explain(
     saved = read_model(model)
     method = saved.about["method"]
     if not hasattr(saved.model, "explain"):
+        instead = (
+            " Its view importances say what each cluster goes by: "
+            "linkshift cluster --method groups --json."
+        )
         raise InputError(
             f"{model} was made by --method {method}, in which nothing moves: there is no path to "
-            "tell of. Its view importances say what each cluster goes by: "
-            "linkshift cluster --method groups --json."
+            f"tell of.{instead if method == 'groups' else ''}"
         )
     index = saved.row(row)
     set_threads(saved.model, threads)
