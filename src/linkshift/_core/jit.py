@@ -69,12 +69,6 @@ def jit_inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
-    # Without the entry for callbacks in C, which nothing here uses and all would compile.
     return numba.njit(  # noqa: TID251
-        nogil=True,
-        fastmath={"contract"},
-        error_model="numpy",
-        boundscheck=False,
-        no_cfunc_wrapper=True,
-        **options,
+        nogil=True, fastmath={"contract"}, error_model="numpy", boundscheck=False, **options
     )(function)
