@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.reference import mean_shift as twin
 from tests.reference.problems import PROFILES, make_problem, problems
 
+from linkshift import MeanShift
 from linkshift._core.arrays import _multipliers, first_of_equal_rows
 from linkshift.profiles import Profile
 from linkshift.shift.blurring import blur
@@ -241,6 +242,18 @@ def test_progress_counts_up_to_all_starts(run):
     assert calls[-1] == (60, 60)
     if run == "ascend":
         assert all(a[0] <= b[0] for a, b in pairwise(calls))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_progress_moves_within_the_steps_of_many_starts(n_threads):
+    n, calls = 9_000, []
+    model = MeanShift(bandwidth=0.02, n_jobs=n_threads, progress=lambda *call: calls.append(call))
+    model.fit(np.random.default_rng(0).random((n, 1)))
+    done = [call[0] for call in calls]
+    assert len(calls) > model.n_iter_ + 30
+    assert done == sorted(done)
+    assert done[0] < n / 20
+    assert calls[-1] == (n, n)
 
 
 @every_profile

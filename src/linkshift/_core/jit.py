@@ -10,7 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, NullCache
+
+from linkshift._core.compiling import compiling_starts
 
 
 class _QuietCache(FunctionCache):
@@ -22,15 +24,25 @@ class _QuietCache(FunctionCache):
 
     def load_overload(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().load_overload(*args, **kwargs)
+            found = super().load_overload(*args, **kwargs)
         except Exception:
+            found = None
             with suppress(Exception):
                 self.flush()
-            return None
+        if found is None:
+            compiling_starts()
+        return found
 
     def save_overload(self, *args: Any, **kwargs: Any) -> None:
         with suppress(Exception):
             super().save_overload(*args, **kwargs)
+
+
+class _NoCache(NullCache):
+    """No cache: everything is compiled."""
+
+    def load_overload(self, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        compiling_starts()
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +54,7 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     number inside the exponential intact.
     """
     compiled = _compile(function)
+    compiled._cache = _NoCache()
     with suppress(RuntimeError, OSError):  # no directory to cache in: compile in memory
         compiled._cache = _QuietCache(compiled.py_func)
     return compiled
@@ -56,12 +69,6 @@ def jit_inline(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
-    # Without the entry for callbacks in C, which nothing here uses and all would compile.
     return numba.njit(  # noqa: TID251
-        nogil=True,
-        fastmath={"contract"},
-        error_model="numpy",
-        boundscheck=False,
-        no_cfunc_wrapper=True,
-        **options,
+        nogil=True, fastmath={"contract"}, error_model="numpy", boundscheck=False, **options
     )(function)

@@ -5,7 +5,7 @@ Work is split by fixed sizes, never by the number of threads: results are the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -36,12 +36,15 @@ class threads:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def map(self, function: Any, *values: Any) -> None:
-        """Call ``function`` on all values; the first error is raised."""
-        if self._pool is None:
-            list(map(function, *values))
-        else:
-            list(self._pool.map(function, *values))
+    def map(self, function: Any, *values: Any, told: Callable[[int], None] | None = None) -> None:
+        """Call ``function`` on all values; the first error is raised.
+
+        ``told`` hears, in the thread of the caller, how many calls are done.
+        """
+        results = (map if self._pool is None else self._pool.map)(function, *values)
+        for done, _ in enumerate(results, start=1):
+            if told is not None:
+                told(done)
 
 
 @cache

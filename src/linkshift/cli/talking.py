@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from linkshift._core.compiling import tell_of_compiling
 from linkshift._core.messages import Advice, Refusal
 from linkshift._core.text import counted, listed
 
 if TYPE_CHECKING:
     from linkshift._core.arrays import Progress
+
+_COMPILING = "Compiling first, which takes some seconds and only happens once ..."
 
 
 class InputError(Exception):
@@ -59,6 +62,10 @@ class Console:
     """Says things on stderr; a quiet one only warns."""
 
     quiet: bool = False
+
+    def __post_init__(self) -> None:
+        """From now on, say so when something has to be compiled."""
+        tell_of_compiling(lambda: self.say(_COMPILING))
 
     def say(self, text: str) -> None:
         """Print a line, unless quiet."""

@@ -31,8 +31,7 @@ def louvain(start, column, weight, resolution):
             return found
         order = np.argsort(community, kind="stable")
         new = np.zeros(size + 1, start.dtype), np.empty_like(column), np.empty(column.shape[0])
-        room = order, np.full(size, -1)
-        end = _contract(start, column, weight, community, *room, *new)
+        end = _contract(start, column, weight, community, order, np.full(size, -1), *new)
         start, column, weight = new[0], new[1][:end].copy(), new[2][:end].copy()
 
 

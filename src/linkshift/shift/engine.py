@@ -12,6 +12,7 @@ on as one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from linkshift.shift.density import Density
 
 __all__ = ["ascend"]
+
+_FIRST_GUESS, _MOST_GUESSED = 4, 50  # steps that are left
 
 
 def ascend(
@@ -44,7 +47,8 @@ def ascend(
 
     Starts are in the input's coordinates. A ``merge_radius`` of zero merges only starts on the same
     spot, which is exact; a positive one also merges starts in the same cell of a grid of that many
-    bandwidths. ``progress`` is called with (starts at rest, starts) after each step.
+    bandwidths. ``progress`` is called with (starts at rest, starts) after each step; where there
+    are many, also within a step, with a guess of what the step is worth.
     """
     order = block_order(starts)  # starts that begin together stay together: blocks are skipped
     position = density.to_working(starts[order])
@@ -57,10 +61,13 @@ def ascend(
     cell = merge_radius * density.typical_bandwidth
     history = [position.copy()] if keep_paths else None
     n_iter = 0
+    bar = _Bar(progress, m)
     with threads(n_threads) as pool:
         while active.size and n_iter < max_iter:
             n_iter += 1
-            moved, total[active] = mean_step(density, position[active], pool)
+            moved, total[active] = mean_step(
+                density, position[active], pool, bar.within(active.size)
+            )
             step = np.linalg.norm((moved - position[active]).astype(np.float64), axis=1)
             position[active] = moved
             arrived = step <= step_tol
@@ -68,13 +75,48 @@ def ascend(
             active = _merge(active[~arrived], position, leader, cell)
             if history is not None:
                 history.append(position[roots(leader)].copy())
-            if progress is not None:
-                progress(m - active.size, m)
+            bar.after(active.size, step, step_tol)
     back = np.empty(m, dtype=np.intp)
     back[order] = roots(leader)
     ends = density.to_input(position[back])
     paths = None if history is None else _paths(density, history, order)
     return Ascent(ends, total[back], converged[back], n_iter, paths)
+
+
+class _Bar:
+    """Progress of an ascent that never goes back, in shares of what is left.
+
+    Many starts come to rest in the same few steps, at the end. A step is therefore worth its part
+    of the steps that are left, by how fast steps have become shorter.
+    """
+
+    def __init__(self, progress: Progress | None, m: int) -> None:
+        self.progress, self.m = progress, m
+        self.shown, self.share, self.length = 0, 1 / _FIRST_GUESS, 0.0
+
+    def within(self, n_active: int) -> Callable[[int], None] | None:
+        """Give what tells of a step that begins, from the number of starts that have made it."""
+        if self.progress is None:
+            return None
+        progress, before = self.progress, self.shown
+
+        def told(done: int) -> None:
+            self.shown = before + int(self.share * (self.m - before) * done / n_active)
+            progress(self.shown, self.m)
+
+        return told
+
+    def after(self, n_active: int, step: Array, step_tol: float) -> None:
+        """Tell of a step that is made."""
+        if self.progress is None:
+            return
+        length, before = float(np.median(step)), self.length
+        if before > length > step_tol > 0:
+            left = np.log(length / step_tol) / np.log(before / length)
+            self.share = 1 / float(np.clip(left, 2, _MOST_GUESSED))
+        self.length = length
+        self.shown = max(self.shown, self.m - n_active)
+        self.progress(self.shown, self.m)
 
 
 def _merge(active: Array, position: Array, leader: Array, cell: float) -> Array:

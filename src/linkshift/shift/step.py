@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -23,13 +23,20 @@ __all__ = ["log_density", "mean_step"]
 
 _TASK = 4 * LANES  # starts per unit of work: fixed, so that threads never change a sum
 _GEMM_STARTS, _GEMM_POINTS = 64, 2048  # few starts are soon all that is left: no large blocks
+_MANY_TASKS = 32
 _CAREFUL_PAIRS = 1 << 20
 
 
-def _sums(density: Density, terms: Terms, starts: Array, pool: threads) -> tuple[Array, Array]:
+def _sums(
+    density: Density,
+    terms: Terms,
+    starts: Array,
+    pool: threads,
+    told: Callable[[int], None] | None = None,
+) -> tuple[Array, Array]:
     """Sum of weighted points and of weights for each start (working coordinates)."""
     if density.products is not None and terms.kind == _loops.EXPONENTIAL:
-        return _sums_by_products(density.products, density.points, terms, starts, pool)
+        return _sums_by_products(density.products, density.points, terms, starts, pool, told)
     m, d = starts.shape
     sums, total = np.empty((m, d)), np.empty(m)
     eps = np.finfo(density.dtype).eps
@@ -39,12 +46,24 @@ def _sums(density: Density, terms: Terms, starts: Array, pool: threads) -> tuple
         last = min(first + _TASK, m)
         _loops.weighted_sums(terms, density.blocks, starts, slack, first, last, sums, total)
 
-    pool.map(task, range(0, m, _TASK))
+    pool.map(task, range(0, m, _TASK), told=_counting(told, _TASK, m))
     return sums, total
 
 
+def _counting(told: Callable[[int], None] | None, each: int, m: int) -> Any:
+    """Tell how many starts are done, where there are so many that a step may take a while."""
+    if told is None or m < _MANY_TASKS * each:
+        return None
+    return lambda done: told(min(done * each, m))
+
+
 def _sums_by_products(
-    products: Products, points: Array, terms: Terms, starts: Array, pool: threads
+    products: Products,
+    points: Array,
+    terms: Terms,
+    starts: Array,
+    pool: threads,
+    told: Callable[[int], None] | None,
 ) -> tuple[Array, Array]:
     """As ``_sums``, by matrix products: for many columns."""
     m, d = starts.shape
@@ -69,17 +88,21 @@ def _sums_by_products(
         total[first : first + used] = block_total[:used]
 
     with one_blas_thread():
-        pool.map(task, range(0, m, _GEMM_STARTS))
+        pool.map(task, range(0, m, _GEMM_STARTS), told=_counting(told, _GEMM_STARTS, m))
     return sums, total
 
 
-def mean_step(density: Density, starts: Array, pool: threads) -> tuple[Array, Array]:
+def mean_step(
+    density: Density, starts: Array, pool: threads, told: Callable[[int], None] | None = None
+) -> tuple[Array, Array]:
     """One mean-shift step m(x) from each start, in working coordinates.
+
+    ``told`` hears of how many starts it is known, where there are many.
 
     Returns where each start moves to, and the sum of its weights relative to the largest factor. A
     start that no point reaches stays where it is, with a sum of zero.
     """
-    sums, total = _sums(density, density.terms, starts, pool)
+    sums, total = _sums(density, density.terms, starts, pool, told)
     reached = total > 0
     means = starts.copy()
     np.divide(sums, total[:, None], out=sums, where=reached[:, None])

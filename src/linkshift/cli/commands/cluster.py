@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -208,10 +207,6 @@ def _cluster(
             n_conflicts = count_conflicts(source, problem, console)
         angular = asked.get("metric") == "cosine"
         console.say(_scale_note(scaling, problem, choice.method, angular=angular))
-        # As far as can be seen, numba has compiled nothing yet for this installation.
-        compiled = Path(linkshift.__file__).parent.rglob("*.nbi")
-        if "NUMBA_CACHE_DIR" not in os.environ and next(compiled, None) is None:
-            console.say("Compiling first, which takes half a minute and only happens once ...")
 
     with console.warnings(), console.progress("Clustering") as progress, passed_on():
         try:

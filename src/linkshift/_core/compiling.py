@@ -1,0 +1,29 @@
+"""Who is told when something has to be compiled; without numba, so that it costs no time to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["compiling_starts", "tell_of_compiling"]
+
+_waiting: list[Callable[[], None]] = []
+
+
+def tell_of_compiling(tell: Callable[[], None] | None) -> None:
+    """Call ``tell`` once, when a function is next compiled; it takes the place of an earlier one.
+
+    Examples
+    --------
+    >>> from linkshift._core.compiling import compiling_starts, tell_of_compiling
+    >>> tell_of_compiling(lambda: print("Compiling ..."))
+    >>> compiling_starts(), compiling_starts()
+    Compiling ...
+    (None, None)
+    """
+    _waiting[:] = [] if tell is None else [tell]
+
+
+def compiling_starts() -> None:
+    """Tell who is waiting."""
+    while _waiting:
+        _waiting.pop()()
