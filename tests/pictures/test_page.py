@@ -364,7 +364,7 @@ def test_clusters_are_set_apart_by_words_of_their_rows():
 
 
 def test_columns_without_names_of_their_own_are_not_told():
-    assert apart(of_rows()) == ["nothing", "nothing"]
+    assert apart(of_rows()) == ["see its rows", "see its rows"]
     assert "say nothing in words" in Page(render(of_rows())).words
     named = of_rows(names=[f"size of part {chr(97 + j)}" for j in range(20)])
     assert apart(named)[0].startswith("size of part a low")

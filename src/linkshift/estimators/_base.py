@@ -10,7 +10,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +25,9 @@ from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Refusal
 from linkshift.links import BindsLinks, ClosedLinks, Links, class_codes
 from linkshift.metrics import link_satisfaction
+
+if TYPE_CHECKING:
+    from linkshift.memberships import Membership
 
 __all__ = [
     "METRICS",
@@ -43,6 +47,10 @@ MetricName = Literal["euclidean", "cosine"]
 METRICS: list[Any] = [StrOptions({"euclidean", "cosine"})]
 
 _READ_BY_SKLEARN = ("n_features_in_", "feature_names_in_")
+
+
+# Of fitted estimators, beside them: what can be worked out again is no part of a model.
+_MEMBERSHIPS: WeakKeyDictionary[Any, tuple[Any, Membership]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -186,6 +194,32 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         for name, value in fitted.attributes.items():
             setattr(self, name, value)
         self._fit_X, self._state = rows, fitted.state
+
+    @property
+    def probabilities_(self) -> NDArray[np.float64]:
+        """How surely each row belongs to its cluster, from 0 to 1: :func:`linkshift.membership`."""
+        return self._membership().probabilities
+
+    @property
+    def outlier_scores_(self) -> NDArray[np.float64]:
+        """How far out each row is among its neighbours, from 0 to 1."""
+        return self._membership().outlier_scores
+
+    @property
+    def exemplars_(self) -> NDArray[np.int64]:
+        """The row of each cluster that is nearest to its mean, by ascending cluster."""
+        return self._membership().exemplars
+
+    def _membership(self) -> Membership:
+        """How rows stand in their clusters, worked out when first asked for."""
+        from linkshift.memberships import membership
+
+        check_is_fitted(self, "labels_")
+        labels, found = _MEMBERSHIPS.get(self, (None, None))
+        if found is None or labels is not self.labels_:
+            found = membership(self._fit_X, self.labels_)
+            _MEMBERSHIPS[self] = (self.labels_, found)
+        return found
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Cluster of each row; a row equal to one that was in ``fit`` has that one's label.

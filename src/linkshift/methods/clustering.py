@@ -11,11 +11,8 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from linkshift._core.messages import Advice, Refusal
 from linkshift._core.text import counted
-from linkshift.methods.result import Clustering, scaled, views_of
 from linkshift.methods.table import (
     METHODS,
     SCALES,
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
 
     from linkshift._core.arrays import Progress
     from linkshift.links import Links
+    from linkshift.methods.result import Clustering
     from linkshift.tables.preparing import Preparation
     from linkshift.tables.scaling import ScaleName
 
@@ -141,6 +139,7 @@ def cluster(
     from linkshift.methods.answers import by_row, settled_answers
     from linkshift.methods.held_out import held_out_agreement
     from linkshift.methods.numbering import labels_before, numbers_like
+    from linkshift.methods.result import Clustering, scaled, views_of
     from linkshift.metrics import link_satisfaction
     from linkshift.tables.columns import index_of
     from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
@@ -235,6 +234,10 @@ def _columns(
     X: Any, recipe: Preparation | None
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]] | None]:
     """Names of the columns, none where they have none, and those of each view."""
+    import numpy as np
+
+    from linkshift.methods.result import views_of
+
     tables = views_of(X)
     if tables is None:
         made = None if recipe is None else recipe.get_feature_names_out()

@@ -168,6 +168,11 @@ class Report:
             object.__setattr__(self, key, value)
 
     @property
+    def shows_rows(self) -> bool:
+        """Whether there is a section of rows: where neighbours are known, or soon found."""
+        return self.membership is not None or is_quick(*self.X.shape)
+
+    @property
     def column_names(self) -> list[str]:
         """Names of the columns, their numbers where they have none."""
         if self.names is None:
@@ -202,8 +207,8 @@ def render(report: Report) -> str:
     picture, data = scatter(report, paper, clusters)
     body = [sections.summary(report, clusters, links), section("Picture", "picture", picture)]
     body.append(sections.cluster_table(report, clusters))
-    held = _membership(report, clusters, paper.unit)
-    if held is not None:
+    if report.shows_rows:
+        held = _membership(report, clusters, paper.unit)
         body.append(rows_section(report, clusters, held))
     if len(links) or links.report.n_apart:
         body.append(sections.link_section(report, clusters, links))
@@ -230,9 +235,9 @@ def render(report: Report) -> str:
     )
 
 
-def _membership(report: Report, clusters: Clusters, unit: float) -> Membership | None:
-    """How rows stand in their clusters, as given or, where that does not take long, worked out."""
-    if report.membership is not None or not is_quick(*report.X.shape):
+def _membership(report: Report, clusters: Clusters, unit: float) -> Membership:
+    """How rows stand in their clusters, as given or worked out."""
+    if report.membership is not None:
         return report.membership
     labels = np.where(clusters.is_noise[clusters.position], NOISE, clusters.position)
     return membership(report.X / unit, labels)

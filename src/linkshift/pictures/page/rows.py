@@ -58,6 +58,7 @@ def rows_section(report: Report, clusters: Clusters, held: Membership) -> Html:
     last = np.cumsum(clusters.sizes)
     of_cluster = np.flatnonzero(~clusters.is_noise)  # in the order of held.clusters
     parts: list[Html] = []
+    any_between = False
     for c in clusters.by_size[:MOST_CLUSTERS].tolist():
         members = order[last[c] - clusters.sizes[c] : last[c]]
         typical = show.different(held.typical(members, len(members)), show.most)
@@ -66,6 +67,7 @@ def rows_section(report: Report, clusters: Clusters, held: Membership) -> Html:
         key = tag.span(cluster_key(clusters, c), class_="held")
         lists = [tag.div(tag.h4("typical"), show.listing(typical), class_="rows")]
         if len(between):
+            any_between = True
             next_to = of_cluster[np.searchsorted(held.clusters, held.second[between])]
             notes = [
                 tag.small(f"{held.probabilities[i]:.0%}; next to ", cluster_key(clusters, int(o)))
@@ -75,11 +77,12 @@ def rows_section(report: Report, clusters: Clusters, held: Membership) -> Html:
         parts.append(tag.div(tag.h3(key), tag.div(*lists, class_="sides"), class_="member"))
     if (rest := clusters.n_clusters - MOST_CLUSTERS) > 0:
         parts.append(tag.p(f"And {rest:,} more clusters.", class_="note"))
-    note = (
-        "Typical rows are nearest to the mean of their cluster. Of the nearest neighbours of "
-        "borderline rows, by the inverse square of distance, the cluster has the share that is "
-        "said, and another one most of the rest."
-    )
+    note = "Typical rows are nearest to the mean of their cluster."
+    if any_between:
+        note += (
+            " Of the nearest neighbours of borderline rows, by the inverse square of distance, the "
+            "cluster has the share that is said, and another one most of the rest."
+        )
     if show.n_unread:
         note += f" {show.n_unread:,} images could not be found or read, and are named instead."
     return section("Rows", "rows", *parts, tag.p(note, class_="note"))

@@ -40,7 +40,9 @@ def apart(report: Report, clusters: Clusters, listed: NDArray[np.int64]) -> dict
     if not are_numbered(report.column_names):
         for c, highs in _columns(report, clusters, listed).items():
             said[c] += highs
-    return {c: joined(*words, by=" ") or joined("nothing") for c, words in said.items()}
+    numbered = report.texts is None and are_numbered(report.column_names) and report.shows_rows
+    none = joined("see its rows" if numbered else "nothing")
+    return {c: joined(*words, by=" ") or none for c, words in said.items()}
 
 
 def note_on(report: Report) -> str:
