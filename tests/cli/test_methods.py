@@ -181,6 +181,8 @@ def test_every_method_clusters_and_says_what_it_did(run, data, links, name):
         options += ["--links", links("0,20,must")]
     else:
         options += ["--links", links("0,20,must", "0,40,cannot")]
+    if name == "kmeans":
+        options += ["--clusters", 3]
     result = run("cluster", data, *options)
     assert len(result.stdout.splitlines()) == 61
     assert "as asked for" not in result.stderr
