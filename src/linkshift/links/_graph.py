@@ -117,7 +117,7 @@ class LinkGraph:
         steps = np.ones(len(self.must)) if length is None else length
         chosen = slice(None) if use is None else use
         must, steps = self.must[chosen], steps[chosen]
-        both = np.concatenate((must, must[:, ::-1]))
+        both = np.concatenate((must, must[:, ::-1])).astype(np.int32)  # which scipy < 1.15 needs
         entries = (np.tile(steps, 2), (both[:, 0], both[:, 1]))
         return csr_array(entries, shape=(self.n, self.n))
 

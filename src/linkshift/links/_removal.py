@@ -189,7 +189,8 @@ class _Problem:
             (item for constraint in self.constraints for item in sorted(constraint)), np.int64
         )
         variables, column = np.unique(flat, return_inverse=True)
-        row = np.repeat(np.arange(len(sizes)), sizes)
+        row = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)  # scipy < 1.15 needs int32
+        column = column.astype(np.int32)
         matrix = csr_array((np.ones(len(flat)), (row, column)), shape=(len(sizes), len(variables)))
         entries, cost = max(len(flat), 1), self.weight[variables]
         result: Any

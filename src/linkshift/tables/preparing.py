@@ -335,6 +335,8 @@ class Prepared:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """Give the numbers, so that any estimator takes them."""
+        if copy is None:  # which numpy 1 does not take
+            return np.asarray(self.X, dtype=dtype)
         return np.array(self.X, dtype=dtype, copy=copy)
 
     def __len__(self) -> int:

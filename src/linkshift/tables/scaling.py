@@ -85,7 +85,13 @@ class Scaling:
     @classmethod
     def of_table(cls, table: Any, kind: str) -> Scaling:
         """Find the scaling of a table in any form; names of columns are its own."""
-        rows = check_array(table, ensure_all_finite=False)
+        try:
+            rows = check_array(table, ensure_all_finite=False)
+        except ValueError:
+            from linkshift.tables.reading import refuse_gaps
+
+            refuse_gaps(np.asarray(table))  # text has a remedy, which scikit-learn cannot know
+            raise
         names = [str(name) for name in table.columns] if hasattr(table, "columns") else None
         return cls.of(rows, kind, names)
 
