@@ -72,19 +72,23 @@ def moved(rows, resolution, total, rounds=50):
 def hills(height, edges, threshold):
     """Basins of a height over a graph, joined where a summit is hardly above the pass.
 
-    ``edges`` has the neighbours of each row. Heights are all different. A row belongs to the
-    summit that the steepest way up leads to. Flood the graph from above: whenever regions
+    ``edges`` has the neighbours of each row. Of equal heights the first row's is the higher. A row
+    belongs to the summit that the steepest way up leads to. Flood the graph from above: whenever regions
     meet, a lower summit's prominence is its height above the water; summits of less than the
     threshold join the highest region of those that meet.
     """
     n = len(height)
-    summit = [climb(i, height, edges) for i in range(n)]
+
+    def up(i):
+        return height[i], -i
+
+    summit = [climb(i, up, edges) for i in range(n)]
     region = {s: {s} for s in set(summit)}  # by the highest summit
     joined = {s: s for s in region}
-    for i in sorted(range(n), key=lambda i: -height[i]):
-        around = [i, *(j for j in edges[i] if height[j] > height[i])]
+    for i in sorted(range(n), key=up, reverse=True):
+        around = [i, *(j for j in edges[i] if up(j) > up(i))]
         meet = {next(r for r, of in region.items() if summit[x] in of) for x in around}
-        high, *lower = sorted(meet, key=lambda s: -height[s])
+        high, *lower = sorted(meet, key=up, reverse=True)
         for low in lower:
             region[high] |= region.pop(low)
             if height[low] - height[i] < threshold:
@@ -96,10 +100,10 @@ def hills(height, edges, threshold):
     return [follow(s) for s in summit]
 
 
-def climb(i, height, edges):
+def climb(i, up, edges):
     """Go to the highest neighbour until none is higher."""
     while True:
-        best = max([i, *edges[i]], key=lambda j: height[j])
+        best = max([i, *edges[i]], key=up)
         if best == i:
             return i
         i = best

@@ -215,8 +215,9 @@ def settle_groups(labels, groups, near, penalty=4.0, max_sweeps=20):
             own = labels[i]
             if own < 0:
                 continue
-            (listened,) = heard([near[i]], sizes, own)
-            around = [labels[j] for j in listened if labels[j] >= 0]
+            pairs = [(j, 1.0) for j in near[i]]
+            (listened,) = heard([pairs], sizes, own, labels)
+            around = [labels[j] for j, _ in listened if labels[j] >= 0]
 
             def gain(c, i=i, around=around):
                 there = around.count(c)
