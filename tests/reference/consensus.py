@@ -74,8 +74,8 @@ def hills(height, edges, threshold):
 
     ``edges`` has the neighbours of each row. Of equal heights the first row's is the higher. A row
     belongs to the summit that the steepest way up leads to. Flood the graph from above: whenever
-    regions meet, a lower summit's prominence is its height above the water; summits of less than the
-    threshold join the highest region of those that meet.
+    regions meet, a lower summit's prominence is its height above the water; summits of less than
+    the threshold join the highest region of those that meet.
     """
     n = len(height)
 
