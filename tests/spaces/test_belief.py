@@ -137,3 +137,16 @@ def test_links_of_other_rows_are_at_chance(blobs):
         seen.append(link_belief(X, Links(order[links.must], order[links.cannot])).contrast)
     assert 0.4 < np.mean([one.auc for one in seen]) < 0.6
     assert np.mean([one.p_value > 0.2 for one in seen]) > 0.5
+
+
+@pytest.mark.parametrize(("rate", "doubted"), [(0.15, True), (0.45, False)])
+def test_equal_rows_that_are_told_apart_say_that_data_does_not_show_the_classes(rate, doubted):
+    """As with a display of seven bits, some of which fail: other digits may look the same."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(make_blobs(40, centers=4, cluster_std=0.5, random_state=0)[0], 10, axis=0)
+    y = np.repeat(make_blobs(40, centers=4, cluster_std=0.5, random_state=0)[1], 10)
+    links = Links.sample(y, 200, random_state=0, error_rate=0.15)
+    pairs = np.array([(a, a + 1) for a in range(0, 400, 10)])
+    apart = rng.random(40) < rate
+    links = links.add(must=pairs[~apart], cannot=pairs[apart])
+    assert (link_belief(X, links).error_rate > 0) == doubted

@@ -47,6 +47,7 @@ _BLOCK = 256  # columns of walks at a time
 _RATES = np.arange(41) / 100
 _CLEAN = 0.02  # errors that the model sees in right answers, where classes have parts far apart
 _MOST = 0.24  # a higher share of wrong answers is rather data that does not show the classes
+_FEW_TWINS = 10  # links between equal rows, which say nothing of what data shows
 _ROUNDS = 2
 _FEW_OF_A_KIND = 5  # links, which say nothing of whether data bears links out
 _TINY = 1e-3
@@ -153,7 +154,7 @@ def _judged(
     walks = _walks(X, ends)
     joined = np.log(walks[codes[:, 0], codes[:, 1]] + _TINY)
     seen = max(_likeliest_rate(joined[:, None], is_must) - _CLEAN, 0.0)
-    if seen > _MOST:
+    if seen > _MOST or _twins_differ(X, pairs, is_must):
         seen = 0.0
     rate = max(seen, least_rate)
     if rate == 0:
@@ -165,6 +166,12 @@ def _judged(
         agreed = np.where(is_must, same, 1 - same)
         right = (1 - rate) * agreed / ((1 - rate) * agreed + rate * (1 - agreed))
     return right, joined, seen
+
+
+def _twins_differ(X: Array, pairs: Array, is_must: NDArray[np.bool_]) -> bool:
+    """Whether rows that are equal are told apart too often for slips: data has not what tells."""
+    twins = (X[pairs[:, 0]] == X[pairs[:, 1]]).all(axis=1)
+    return bool(twins.sum() >= _FEW_TWINS and 1 - is_must[twins].mean() > _MOST)
 
 
 def _walks(X: Array, ends: Array) -> Array:
