@@ -29,7 +29,7 @@ def folder(here, monkeypatch):
 
 
 def read(text):
-    return pd.read_csv(io.StringIO(text))
+    return pd.read_csv(io.StringIO(text), float_precision="round_trip")
 
 
 # --- the list -----------------------------------------------------------------------------------

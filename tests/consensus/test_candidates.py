@@ -57,9 +57,11 @@ def test_numbers_of_clusters(n, also):
     assert ks == sorted(set(ks))
     assert min(ks) == 2
     assert max(ks) <= n
-    assert set(range(2, min(n, 12) + 1)) <= set(ks)
+    most = max((n + 1) // 2, 2)
+    assert set(range(2, min(most, 12) + 1)) <= set(ks)
     assert also is None or also > n or also in ks
-    assert max(ks) >= min(n, max(12, min(n // 4, 160)))
+    assert max(ks) >= min(most, max(12, min(n // 4, 160)))
+    assert all(k <= most or k == also for k in ks)
 
 
 # Hills

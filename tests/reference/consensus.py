@@ -154,6 +154,9 @@ def adjusted_rand_of_links(labels, links, doubt=2.0):
     ):
         for (i, j), sure in zip(pairs, confidence, strict=True):
             table[together, int(labels[i] != labels[j])] += sure
+    any_two = max(links.must_confidence.sum() - 4 * links.cannot_confidence.sum(), 0)
+    same = np.mean([[a == b for b in labels] for a in labels])
+    table[1] += any_two * np.array([same, 1 - same])
     linked, labelled = table[0].sum(), table[:, 0].sum()
     expected = linked * labelled / table.sum()
     return (table[0, 0] - expected) / ((linked + labelled) / 2 - expected)

@@ -68,6 +68,7 @@ def candidates(
             partial(hills, smooth, graph, 20),
             partial(communities, graph.weights),
         ],
+        also,
         n_threads,
     )
 
@@ -78,14 +79,20 @@ def linked_candidates(
     """Families that need no more than the weights of a graph: one that links have bent."""
     axes, ks = spectrum(weights), counts(weights.shape[0], also)
     cuts = [partial(ward_cuts, axes.diffusion(time), ks) for time in TIMES]
-    return _collect([*cuts, partial(communities, weights)], n_threads)
+    return _collect([*cuts, partial(communities, weights)], also, n_threads)
 
 
-def _collect(families: list[Callable[[], list[Array]]], n_threads: int) -> Candidates:
+def _collect(
+    families: list[Callable[[], list[Array]]], also: int | None, n_threads: int
+) -> Candidates:
     made: list[list[Array]] = [[] for _ in families]
 
+    def fits(labels: Array) -> bool:
+        k, most = int(labels.max()) + 1, most_clusters(len(labels))
+        return k > 1 and (k <= most or k == also) and k <= MOST_CLUSTERS
+
     def make(number: int) -> None:
-        made[number] = [one for one in families[number]() if 1 < one.max() + 1 <= MOST_CLUSTERS]
+        made[number] = [one for one in families[number]() if fits(one)]
 
     with one_blas_thread(), threads(n_threads) as pool:
         pool.map(make, range(len(families)))
@@ -98,7 +105,13 @@ def counts(n: int, also: int | None = None) -> list[int]:
     found = list(range(2, 13))
     while found[-1] < min(n // 4, 160):
         found.append(int(np.ceil(1.25 * found[-1])))
-    return sorted({k for k in [*found, also or 2] if 2 <= k <= n})
+    asked = {also} if also is not None and 2 <= also <= n else set()
+    return sorted({k for k in found if k <= most_clusters(n)} | asked)
+
+
+def most_clusters(n: int) -> int:
+    """Half of the rows, rounded up: all families would agree on a cluster for each row."""
+    return max((n + 1) // 2, 2)
 
 
 def ward_cuts(points: Array, ks: list[int]) -> list[Array]:

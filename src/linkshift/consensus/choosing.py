@@ -82,6 +82,10 @@ def evidence(found: Candidates, links: Links) -> Array:
     count by their confidence, which sum up to N, and two more are added to each of the four
     counts, so that few links say little. A group of m rows that are apart counts as m - 1
     cannot-links, which its pairs share.
+
+    Must-links alone would speak for one large cluster. Where cannot-links are less than a quarter
+    of the must-links, m - 4 c pairs of any two rows are taken for cannot-links, of which a
+    candidate holds together as many as its clusters make of chance.
     """
     must = links.must, links.must_confidence
     cannot = links.cannot, links.cannot_confidence
@@ -90,9 +94,19 @@ def evidence(found: Candidates, links: Links) -> Array:
     groups = links._pairs.apart
     grouped, broken = float((groups.sizes - 1).sum()), _broken(found.labels, groups)
     c_s, c_d = c_s + broken, c_d + (grouped - broken)
+    n_must = links.must_confidence.sum()
+    any_two = max(n_must - 4 * (links.cannot_confidence.sum() + grouped), 0.0)
+    if any_two:
+        by_chance = np.array([_together_by_chance(one) for one in found.labels])
+        c_s, c_d = c_s + any_two * by_chance, c_d + any_two * (1 - by_chance)
     index = 2 * (m_s * c_d - m_d * c_s) / ((m_s + m_d) * (m_d + c_d) + (m_s + c_s) * (c_s + c_d))
-    weight = np.sqrt(links.must_confidence.sum() + links.cannot_confidence.sum() + grouped)
+    weight = np.sqrt(n_must + links.cannot_confidence.sum() + grouped)
     return np.asarray(_LINKS * weight * index)
+
+
+def _together_by_chance(labels: Array) -> float:
+    """Share of the pairs of rows that share a cluster."""
+    return float(((np.bincount(labels) / len(labels)) ** 2).sum())
 
 
 def _counts(labels: Array, pairs: Array, confidence: Array, together: bool) -> Array:

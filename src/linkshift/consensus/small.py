@@ -75,7 +75,9 @@ def _balance(tree: Array, links: Links) -> float:
     a, b = np.sort(pairs, axis=1).T
     n = len(tree) + 1
     height = cophenet(tree)[n * a - a * (a + 1) // 2 + b - a - 1]
-    unit = float(np.median(height))
+    unit = float(np.median(height)) or float(height.max())
+    if not unit > 0:  # all links are between equal rows
+        return 0.0
     model = LogisticRegression(C=_PRIOR).fit(
         height[:, None] / unit,
         np.arange(len(pairs)) < len(links.must),

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
@@ -34,6 +35,8 @@ from linkshift.spaces.graph import FEW, NeighbourGraph, neighbour_graph
 __all__ = ["ConsensusClustering"]
 
 _PAIR_BYTES = 40.0  # of memory for each two rows, while trees are made
+_ALL_NEIGHBOURS = 12  # rows up to which neighbours tell nothing
+_CLEAR_GAP = 3.0  # between distances within clusters and between them
 _VOTERS = 10  # rows that say where a row goes that was not among those looked at
 
 
@@ -170,10 +173,13 @@ class ConsensusClustering(Explains, LinkedClusterer):
             _ = closed.closure  # raises on contradictions
         found: dict[str, Any] = {"agreement_": 1.0, "n_candidates_": 1}
         rows, of_row, joined = _distinct(data, closed)
-        if len(rows) < FEW or 1 in (self.n_clusters, self.max_clusters):
-            whole = np.zeros(len(rows), dtype=np.int64)
-            each = whole if 1 in (self.n_clusters, self.max_clusters) else np.arange(len(rows))
-            labels = self._under_links(each, joined, None)
+        few = None if len(rows) < len(data) else _far_apart(data)
+        if 1 in (self.n_clusters, self.max_clusters):
+            few = np.zeros(len(rows), dtype=np.int64)
+        elif few is None and len(rows) < FEW:
+            few = np.arange(len(rows))
+        if few is not None:
+            labels = self._under_links(few, joined, None)
         else:
             labels, found = self._by_consensus(data[rows], joined, unlinked)
         labels = to_count(
@@ -278,6 +284,20 @@ class _Unlinked(NamedTuple):
 
     graph: NeighbourGraph
     candidates: Candidates
+
+
+def _far_apart(X: Array) -> Array | None:
+    """Clusters of so few rows that all are neighbours, where they are far apart; else None."""
+    if not 3 <= len(X) <= _ALL_NEIGHBOURS:
+        return None
+    tree = linkage(X.astype(np.float64), "average")
+    if not tree[0, 2] > 0 or not np.isfinite(tree[-1, 2]):
+        return None
+    gaps = tree[1:, 2] / tree[:-1, 2]
+    if gaps.max() < _CLEAR_GAP:
+        return None
+    labels = fcluster(tree, tree[int(gaps.argmax()), 2], "distance")
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 def _distinct(data: Array, closed: ClosedLinks) -> tuple[Array, Array, ClosedLinks]:

@@ -87,7 +87,9 @@ def read_delimited(
             warnings.simplefilter("error", pd.errors.ParserWarning)
             form = {"sep": text.separator, "encoding": text.encoding, "skipinitialspace": True}
             form |= {"names": names, "header": None if header is False else 0, "index_col": False}
-            frame = pd.read_csv(file, converters=converters, low_memory=False, **form)
+            # As numbers were written, to the last bit: the default of some versions is not.
+            exact: Any = {"float_precision": "round_trip", "low_memory": False}
+            frame = pd.read_csv(file, converters=converters, **exact, **form)
     except (pd.errors.ParserWarning, ValueError, OverflowError, MemoryError) as error:
         raise _not_a_table(text, len(first), error) from error
     if converters is not None:
