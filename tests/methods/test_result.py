@@ -1,6 +1,7 @@
 """What a clustering gives beside labels: frames, pages, pictures, files, notebooks."""
 
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -168,3 +169,29 @@ def test_many_clusters_are_summed_up_in_a_notebook():
     X = np.repeat(np.arange(20.0), 3)[:, None]
     found = linkshift.cluster(X, bandwidth=0.1)
     assert "8 more24" in Balanced(found._repr_html_()).words
+
+
+# --- new rows ----------------------------------------------------------------------------------
+
+
+def test_new_rows_are_found_by_the_names_of_their_columns():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)) * [1, 1, 50], columns=["a", "b", "c"])
+    found = linkshift.cluster(frame)
+    np.testing.assert_array_equal(found.predict(frame[["c", "a", "b"]]), found.labels)
+    np.testing.assert_array_equal(found.predict(frame.assign(more=1.0)), found.labels)
+    with pytest.raises(Refusal, match="lack columns that were clustered: b"):
+        found.predict(frame[["a", "c"]])
+    with pytest.raises(Refusal, match="1 value missing"):
+        found.predict(frame.mask(frame == frame.iloc[3, 1]))
+    for wrong in (np.zeros((4, 2)), np.zeros((4, 4))):
+        with pytest.raises(Refusal, match="and 3 were clustered"):
+            linkshift.cluster(frame.to_numpy()).predict(wrong)
+
+
+def test_what_is_no_table_is_told():
+    with pytest.raises(Refusal, match="list of texts"):
+        linkshift.cluster(["some text", "another"])
+    cells = SimpleNamespace(obs=None, var=None)
+    with pytest.raises(Refusal, match="AnnData"):
+        linkshift.cluster(cells)

@@ -125,7 +125,18 @@ def test_contrast_of_few_links_is_not_told(blobs):
     links = Links.sample(y, 60, random_state=1)
     few = Links(must=links.must[:4], cannot=links.cannot)
     assert link_belief(X, few).contrast is None
-    assert link_belief(X, Links(must=links.must)).contrast is None
+    assert link_belief(X, Links(must=links.must[:14])).contrast is None
+    assert link_belief(X, Links(cannot=links.cannot)).contrast is None
+
+
+def test_must_links_alone_are_compared_with_other_pairs_of_their_rows(blobs):
+    X, y = blobs
+    must = Links.sample(y, 200, random_state=1).must[:30]
+    found = link_belief(X, Links(must=must)).contrast
+    assert found.auc > 0.75
+    assert found.p_value < 0.01
+    order = np.random.default_rng(0).permutation(len(y))
+    assert link_belief(X, Links(must=order[must])).contrast.p_value > 0.2
 
 
 def test_links_of_other_rows_are_at_chance(blobs):

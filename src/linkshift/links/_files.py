@@ -196,6 +196,11 @@ def _header(cells: list[str], where: str) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
     ours = [name for name in header if name in COLUMNS]
     if not {"a", "b", "kind"} <= set(ours) or len(set(ours)) < len(ours):
+        if len(cells) == 1 and (other := next((c for c in ";\t|" if c in cells[0]), "")):
+            name = {";": "semicolons", "\t": "tabs", "|": "bars"}[other]
+            raise ValueError(
+                f"{where}: cells are separated by {name}; links take commas: {','.join(COLUMNS)}"
+            )
         raise ValueError(
             f"{where}: expected the header a,b,kind[,confidence], got {short(','.join(cells))}; "
             "name the columns in the first line"

@@ -101,8 +101,7 @@ def _at_chance(contrast: Contrast) -> Advice:
         )
     return Advice(
         "Links agree with the data no better than chance: rows of must-links are hardly more "
-        f"alike than those of cannot-links (in {contrast.auc:.0%} of comparisons, and 50% is "
-        "chance).",
+        f"alike than those of other pairs (in {contrast.auc:.0%} of comparisons; 50% is chance).",
         "Is this table in the order of the one that the links are of, counted from 0? If so, its "
         "columns do not show what the links tell.",
     )

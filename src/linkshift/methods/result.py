@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from linkshift._core.labels import NOISE, count_clusters
 from linkshift._core.messages import Refusal
+from linkshift._core.text import counted, listed
 from linkshift.methods.table import METHODS
 
 if TYPE_CHECKING:
@@ -153,9 +154,37 @@ class Clustering:
                 "New rows are prepared by the recipe of those that were clustered.",
                 "Give the table itself.",
             )
-        rows = X if self.recipe is None else self.recipe.transform(X)
+        rows = self._new_rows(X) if self.recipe is None else self.recipe.transform(X)
         rows = scaled(rows, self.scalings)
         return with_index(self.numbered(self.model.predict(rows)), index_of(X))
+
+    def _new_rows(self, X: Any) -> Any:
+        """Columns of new rows, by name where they have names, as many as were clustered."""
+        from sklearn.utils import check_array
+
+        from linkshift.tables.reading import refuse_gaps
+
+        if views_of(X) is not None:
+            return X
+        names = getattr(self.model, "feature_names_in_", None)
+        if names is not None and hasattr(X, "iloc"):
+            absent = [str(name) for name in names if name not in X.columns]
+            if absent:
+                raise Refusal(
+                    f"The new rows lack columns that were clustered: {listed(absent)}.",
+                    f"Give all of {listed(map(str, names))}.",
+                )
+            X = X[list(names)]
+        rows = check_array(X, dtype=None, ensure_all_finite=False)
+        refuse_gaps(rows)
+        n_columns = getattr(self.model, "n_features_in_", rows.shape[1])
+        if rows.shape[1] != n_columns:
+            raise Refusal(
+                f"The new rows have {counted(rows.shape[1], 'column')}, and {n_columns} were "
+                "clustered.",
+                "Give the same columns in the same order.",
+            )
+        return X
 
     def numbered(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give labels of the model the numbers that its clusters have here."""

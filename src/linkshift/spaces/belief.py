@@ -49,6 +49,7 @@ _CLEAN = 0.02  # errors that the model sees in right answers, where classes have
 _MOST = 0.24  # a higher share of wrong answers is rather data that does not show the classes
 _FEW_TWINS = 10  # links between equal rows, which say nothing of what data shows
 _ROUNDS = 2
+_ENOUGH_OF_ONE = 15  # must-links that can be compared with other pairs of their rows
 _FEW_OF_A_KIND = 5  # links, which say nothing of whether data bears links out
 _TINY = 1e-3
 
@@ -79,7 +80,8 @@ class Belief(NamedTuple):
     error_rate : float
         Share of wrong answers, as far as data shows it; 0 where all may be right.
     contrast : Contrast or None
-        Whether links go with the data at all; None where there are fewer than five of a kind.
+        Whether links go with the data at all; None where there are fewer than five of a kind, and
+        fewer than fifteen must-links to be compared with other pairs of their own rows.
     """
 
     must: Array
@@ -130,7 +132,19 @@ def link_belief(X: Array, links: Links, *, least_rate: float = 0.0) -> Belief:
             right[chosen], joined[chosen], rate = told
             rates.append(rate)
     contrast = _contrast(joined[:n_must], joined[n_must:])
+    if contrast is None and n_must >= _ENOUGH_OF_ONE:
+        contrast = _among_themselves(X, links.must[:_MOST_LINKS])
     return Belief(right[:n_must], right[n_must:], float(np.mean(rates)), contrast)
+
+
+def _among_themselves(X: Array, must: Array) -> Contrast | None:
+    """Compare must-links with pairs of their own ends, each with that of the link after next."""
+    other = np.column_stack((must[:, 0], np.roll(must[:, 1], 2)))
+    other = other[other[:, 0] != other[:, 1]]
+    ends, codes = np.unique(np.concatenate((must, other)), return_inverse=True)
+    codes = codes.reshape(-1, 2)
+    joined = _walks(X, ends)[codes[:, 0], codes[:, 1]]
+    return _contrast(joined[: len(must)], joined[len(must) :])
 
 
 def _contrast(must: Array, cannot: Array) -> Contrast | None:

@@ -43,6 +43,14 @@ def read_given(X: Any) -> Reading:
     """Read a table in any of the forms that `linkshift.cluster` takes."""
     if isinstance(X, Prepared):
         return Reading(X.X, X.index, X.ids, X.recipe)
+    if hasattr(X, "obs") and hasattr(X, "var"):
+        raise Refusal("X is an AnnData object.", "Use linkshift.anndata.cluster(adata).")
+    if isinstance(X, list | tuple) and X and all(isinstance(cell, str) for cell in X):
+        raise Refusal(
+            "X is a list of texts, and distances need numbers.",
+            "Make vectors first: scikit-learn's TfidfVectorizer().fit_transform(texts), or the "
+            "embeddings of a language model.",
+        )
     index = index_of(X)
     if sparse.issparse(X):
         recipe = Preparation()
