@@ -192,6 +192,13 @@ def test_links_that_are_not_of_these_rows_are_told(conflicts):
         linkshift.cluster(X, Links(links.cannot, links.must), **how)
 
 
+def test_links_of_fewer_rows_are_told(moons):
+    X = moons[0]
+    with pytest.warns(Advice, match="links are of 30 rows, and the table has 80"):
+        linkshift.cluster(X, Links.apart_within(np.arange(30) // 2))
+    linkshift.cluster(X, Links(must=[(0, 1)]))  # of how many rows is not said
+
+
 def test_labels_are_believed_against_links(moons):
     X, y = moons[:2]
     known = np.where(np.arange(len(y)) < 12, y, -1)

@@ -10,7 +10,7 @@ from tests.reference import consensus as twin
 
 from linkshift import Links
 from linkshift.consensus import Candidates, agreement, consensus, evidence, quality
-from linkshift.consensus.choosing import modularity
+from linkshift.consensus.choosing import far_links, modularity
 from linkshift.spaces.graph import neighbour_graph
 
 seeds = st.integers(0, 2**32 - 1)
@@ -70,16 +70,16 @@ def test_quality_is_the_formula(n_columns, of_graph, of_count):
 
 
 @settings(max_examples=60, deadline=None)
-@given(seeds, st.integers(3, 30), st.integers(1, 40))
-def test_evidence_is_the_adjusted_rand_index_of_the_links(seed, n, m):
+@given(seeds, st.integers(3, 30), st.integers(1, 40), st.sampled_from([0.0, 3.5, 90.0]))
+def test_evidence_is_the_adjusted_rand_index_of_the_links(seed, n, m, n_far):
     rng = np.random.default_rng(seed)
     found = random_candidates(rng, n, 4, 2)
     links = some_links(rng, n, m, confidences=(1.0, 0.6, 0.1))
     total = links.must_confidence.sum() + links.cannot_confidence.sum()
     expected = [
-        6 * np.sqrt(total) * twin.adjusted_rand_of_links(one, links) for one in found.labels
+        6 * np.sqrt(total) * twin.adjusted_rand_of_links(one, links, n_far) for one in found.labels
     ]
-    np.testing.assert_allclose(evidence(found, links), expected, atol=1e-9)
+    np.testing.assert_allclose(evidence(found, links, n_far), expected, atol=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -103,6 +103,22 @@ def test_links_speak_for_the_classes_they_are_from(seed, n, m):
     found = Candidates(np.vstack([classes, others.labels]), np.r_[0, others.family])
     said = evidence(found, links)
     assert said[0] >= said.max() - 1e-9
+
+
+@pytest.mark.parametrize(("n", "near"), [(150, 10), (900, 40)])
+def test_far_links_are_beyond_the_neighbours_of_both_ends(n, near):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    pairs = np.unique(np.sort(rng.integers(0, n, size=(60, 2)), axis=1), axis=0)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    distance = np.linalg.norm(X[:, None] - X[None], axis=2)
+    expected = sum(
+        min((distance[a] < distance[a, b]).sum(), (distance[b] < distance[a, b]).sum()) > near
+        for a, b in pairs
+    )
+    assert far_links(X, Links(must=pairs)) == expected
+    assert far_links(X, Links(must=pairs, must_confidence=0.5)) == expected / 2
+    assert far_links(X, Links(cannot=pairs)) == 0
 
 
 # The choice

@@ -141,7 +141,7 @@ def bent(W, links):
     return out
 
 
-def adjusted_rand_of_links(labels, links, doubt=2.0):
+def adjusted_rand_of_links(labels, links, n_far=0.0, doubt=2.0):
     """Adjusted Rand index from the table of pairs: linked together or not, labelled so or not.
 
     The index of Hubert and Arabie is (both - expected) / (mean - expected), with ``both`` the
@@ -154,7 +154,7 @@ def adjusted_rand_of_links(labels, links, doubt=2.0):
     ):
         for (i, j), sure in zip(pairs, confidence, strict=True):
             table[together, int(labels[i] != labels[j])] += sure
-    any_two = max(links.must_confidence.sum() - 4 * links.cannot_confidence.sum(), 0)
+    any_two = max(n_far - 4 * links.cannot_confidence.sum(), 0)
     same = np.mean([[a == b for b in labels] for a in labels])
     table[1] += any_two * np.array([same, 1 - same])
     linked, labelled = table[0].sum(), table[:, 0].sum()

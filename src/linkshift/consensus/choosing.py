@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import euclidean_distances
 
 from linkshift._core.arrays import Array, Progress
 from linkshift.consensus._loops import pair_agreement
@@ -25,6 +26,8 @@ _MANY_COLUMNS = 8  # from which on graphs tell more, and classes are more
 _FEW_COLUMNS_WEIGHTS = 8.0, -0.6  # of modularity, and of the binary logarithm of the count
 _MANY_COLUMNS_WEIGHTS = 22.0, 1.2
 _BLIND = 0.5  # share of a difference in quality that small groups are spared: no graph shows them
+_NEAR = 40  # neighbours that people are asked about, and whose links say little of far ones
+_LINKS_AT_A_TIME = 512
 _DOUBT = 2.0  # links that are counted before any is given, of each kind and answer
 
 
@@ -71,7 +74,7 @@ def quality(found: Candidates, weights: sparse.csr_matrix, agreed: Array, n_colu
     return np.asarray(_AGREEMENT * agreed + of_graph * q + of_count * np.log2(found.sizes))
 
 
-def evidence(found: Candidates, links: Links) -> Array:
+def evidence(found: Candidates, links: Links, n_far: float = 0.0) -> Array:
     r"""Say what links tell of each candidate: their adjusted Rand index with its clusters.
 
     .. math:: 6 \sqrt{N} \,
@@ -83,9 +86,10 @@ def evidence(found: Candidates, links: Links) -> Array:
     counts, so that few links say little. A group of m rows that are apart counts as m - 1
     cannot-links, which its pairs share.
 
-    Must-links alone would speak for one large cluster. Where cannot-links are less than a quarter
-    of the must-links, m - 4 c pairs of any two rows are taken for cannot-links, of which a
-    candidate holds together as many as its clusters make of chance.
+    Must-links alone would speak for one large cluster. Where f of them are between rows that are no
+    neighbours (`far_links`), f - 4 c pairs of any two rows are taken for cannot-links, of which a
+    candidate holds together as many as its clusters make of chance. Neighbours are together by
+    more than chance in any candidate, and ask for no such comparison.
     """
     must = links.must, links.must_confidence
     cannot = links.cannot, links.cannot_confidence
@@ -95,13 +99,28 @@ def evidence(found: Candidates, links: Links) -> Array:
     grouped, broken = float((groups.sizes - 1).sum()), _broken(found.labels, groups)
     c_s, c_d = c_s + broken, c_d + (grouped - broken)
     n_must = links.must_confidence.sum()
-    any_two = max(n_must - 4 * (links.cannot_confidence.sum() + grouped), 0.0)
+    any_two = max(n_far - 4 * (links.cannot_confidence.sum() + grouped), 0.0)
     if any_two:
         by_chance = np.array([_together_by_chance(one) for one in found.labels])
         c_s, c_d = c_s + any_two * by_chance, c_d + any_two * (1 - by_chance)
     index = 2 * (m_s * c_d - m_d * c_s) / ((m_s + m_d) * (m_d + c_d) + (m_s + c_s) * (c_s + c_d))
     weight = np.sqrt(n_must + links.cannot_confidence.sum() + grouped)
     return np.asarray(_LINKS * weight * index)
+
+
+def far_links(X: Array, links: Links) -> float:
+    """Add up must-links between rows neither of which is among the nearest of the other.
+
+    The nearest are a fifteenth of all rows, 40 at most.
+    """
+    near, far = min(_NEAR, len(X) // 15), np.ones(len(links.must), dtype=bool)
+    for start in range(0, len(far), _LINKS_AT_A_TIME):
+        some = slice(start, start + _LINKS_AT_A_TIME)
+        for ends in (links.must[some], links.must[some, ::-1]):
+            distance = euclidean_distances(X[ends[:, 0]], X)
+            apart = distance[np.arange(len(ends)), ends[:, 1]]
+            far[some] &= (distance < apart[:, None]).sum(axis=1) > near
+    return float(links.must_confidence[far].sum())
 
 
 def _together_by_chance(labels: Array) -> float:
@@ -168,7 +187,9 @@ def consensus(
         small = None
     agreed = agreement(found, judges)
     worth = quality(found, graph.weights, agreed, X.shape[1])
-    score = worth + evidence(found, links) if len(links) else worth.copy()
+    score = worth.copy()
+    if len(links):
+        score += evidence(found, links, far_links(X, links))
     most = n_clusters or max_clusters or found.sizes.max()
     score[(found.sizes > most) | (found.sizes < (n_clusters or 2))] = -np.inf
     if small is not None:

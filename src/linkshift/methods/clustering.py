@@ -11,7 +11,7 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from linkshift._core.messages import Advice, Refusal
+from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted
 from linkshift.methods.table import (
     METHODS,
@@ -162,6 +162,15 @@ def cluster(
     table = X if tables is None else tables[0]
     n_rows, n_views = len(table), 1 if tables is None else len(tables)
     links = ClosedLinks.coerce(by_row(links, reading), n_rows).links
+    if links.n_samples is not None and links.n_samples < n_rows:
+        warn(
+            Advice(
+                f"The links are of {links.n_samples:,} rows, and the table has {n_rows:,}: they "
+                "are taken for its first rows.",
+                "links.resolve(ids) finds rows of another table by their ids.",
+                parameter="links",
+            )
+        )
     if labels_like is not None:  # what is wrong is said before the work
         before = labels_before(labels_like, reading.index, n_rows)
     if held_out and not len(links.must) + len(links.cannot):
