@@ -105,7 +105,7 @@ def test_links_speak_for_the_classes_they_are_from(seed, n, m):
     assert said[0] >= said.max() - 1e-9
 
 
-@pytest.mark.parametrize(("n", "near"), [(150, 10), (900, 40)])
+@pytest.mark.parametrize(("n", "near"), [(150, 18), (900, 40)])
 def test_far_links_are_beyond_the_neighbours_of_both_ends(n, near):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 2))

@@ -111,9 +111,9 @@ def evidence(found: Candidates, links: Links, n_far: float = 0.0) -> Array:
 def far_links(X: Array, links: Links) -> float:
     """Add up must-links between rows neither of which is among the nearest of the other.
 
-    The nearest are a fifteenth of all rows, 40 at most.
+    The nearest are an eighth of all rows, 40 at most.
     """
-    near, far = min(_NEAR, len(X) // 15), np.ones(len(links.must), dtype=bool)
+    near, far = min(_NEAR, len(X) // 8), np.ones(len(links.must), dtype=bool)
     for start in range(0, len(far), _LINKS_AT_A_TIME):
         some = slice(start, start + _LINKS_AT_A_TIME)
         for ends in (links.must[some], links.must[some, ::-1]):
