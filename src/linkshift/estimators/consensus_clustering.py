@@ -297,7 +297,9 @@ def _far_apart(X: Array) -> Array | None:
     if gaps.max() < _CLEAR_GAP:
         return None
     labels = fcluster(tree, tree[int(gaps.argmax()), 2], "distance")
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    _, first, cluster = np.unique(labels, return_index=True, return_inverse=True)
+    found: Array = np.argsort(np.argsort(first))[cluster]
+    return found
 
 
 def _distinct(data: Array, closed: ClosedLinks) -> tuple[Array, Array, ClosedLinks]:
