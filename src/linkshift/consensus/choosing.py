@@ -28,6 +28,7 @@ _MANY_COLUMNS_WEIGHTS = 22.0, 1.2
 _BLIND = 0.5  # share of a difference in quality that small groups are spared: no graph shows them
 _NEAR = 40  # neighbours that people are asked about, and whose links say little of far ones
 _LINKS_AT_A_TIME = 512
+_ENOUGH = 4  # must-links that a cannot-link is enough for
 _DOUBT = 2.0  # links that are counted before any is given, of each kind and answer
 
 
@@ -99,7 +100,7 @@ def evidence(found: Candidates, links: Links, n_far: float = 0.0) -> Array:
     grouped, broken = float((groups.sizes - 1).sum()), _broken(found.labels, groups)
     c_s, c_d = c_s + broken, c_d + (grouped - broken)
     n_must = links.must_confidence.sum()
-    any_two = max(n_far - 4 * (links.cannot_confidence.sum() + grouped), 0.0)
+    any_two = max(n_far - _ENOUGH * (links.cannot_confidence.sum() + grouped), 0.0)
     if any_two:
         by_chance = np.array([_together_by_chance(one) for one in found.labels])
         c_s, c_d = c_s + any_two * by_chance, c_d + any_two * (1 - by_chance)
@@ -189,7 +190,9 @@ def consensus(
     worth = quality(found, graph.weights, agreed, X.shape[1])
     score = worth.copy()
     if len(links):
-        score += evidence(found, links, far_links(X, links))
+        # With cannot-links enough, evidence has no use for far ones: they are not looked for.
+        alone = links.must_confidence.sum() > _ENOUGH * links.cannot_confidence.sum()
+        score += evidence(found, links, far_links(X, links) if alone else 0.0)
     most = n_clusters or max_clusters or found.sizes.max()
     score[(found.sizes > most) | (found.sizes < (n_clusters or 2))] = -np.inf
     if small is not None:
