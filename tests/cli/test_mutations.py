@@ -18,9 +18,10 @@ def test_some(folder):
     check(folder, 0, 70)
 
 
-# What trials have found: a list where a word should be, bandwidths whose square is zero (in cluster
-# and explain), and one in whose unit the data overflow.
-@pytest.mark.parametrize("number", [293, 1180, 1325, 5125])
+# What trials have found: a list where a word should be, bandwidths whose square is zero (in
+# cluster, explain and near links), one in whose unit the data overflow, a number where those of
+# clusters should be, and confidences whose product is zero.
+@pytest.mark.parametrize("number", [293, 1180, 1325, 5125, 20103, 20372, 22130])
 def test_what_was_found(folder, number):
     check(folder, number, 1)
 

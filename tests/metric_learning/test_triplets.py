@@ -104,3 +104,9 @@ def test_labels_without_triplets_raise():
 def test_contradictions_raise():
     with pytest.raises(ConflictError):
         link_triplets(np.zeros((3, 1)), Links(must=[(0, 1), (1, 2)], cannot=[(0, 2)]))
+
+
+def test_confidences_next_to_zero_are_refused():
+    links = Links(must=[(0, 1)], cannot=[(0, 2)], must_confidence=1e-320)
+    with pytest.raises(ValueError, match="confidences next to zero"):
+        link_triplets(np.arange(6.0).reshape(3, 2), links)

@@ -14,7 +14,10 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Refusal
 from linkshift.links import ClosedLinks, ImpliedConfidence, Links
+
+_LEAST_MASS = 1e-100  # of the surest anchor: means over weights below it overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,14 @@ def link_triplets(
             parts.append(_part(inside, near, far, confidence))
     if not parts:
         raise ValueError(_why_no_triplet(closed.links))
-    return _sorted(parts)
+    triplets = _sorted(parts)
+    if triplets.mass.max() < _LEAST_MASS:
+        raise Refusal(
+            "The rows that have both a must-link and a cannot-link have them with confidences next "
+            "to zero: there is nothing to learn from.",
+            "Give confidences from 0.5 up where an answer says something.",
+        )
+    return triplets
 
 
 def _why_no_triplet(links: Links) -> str:

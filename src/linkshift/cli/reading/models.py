@@ -171,6 +171,11 @@ def _wrong(model: Any, about: dict[str, Any]) -> str | None:
             return key
         if any(type(number) not in (int, float) or abs(number) > 1e300 for number in numbers):
             return key
+    if (numbers := about.get("numbers")) is not None:
+        if type(numbers) is not list or len(numbers) != model.n_clusters_:
+            return "numbers"
+        if any(type(number) is not int or not 0 <= number < 1 << 53 for number in numbers):
+            return "numbers"
     words = (about["data"], about["method"], about["scale"])
     if not all(type(word) is str for word in words) or about["method"] not in METHODS:
         return "method"

@@ -311,7 +311,8 @@ def _near_lists(
 ) -> _Near:
     """Find the centres near each end: a first pass marks, a second one writes."""
     n_lists, n_blocks = len(end), len(blocks.low)
-    limit, slope = kernel.limit * width**2, -_LOG2E / width**2
+    square = np.maximum(width**2, LEAST_SQUARE)
+    limit, slope = kernel.limit * square, -_LOG2E / square
     mask = np.empty((n_blocks, n_lists), dtype=np.uint64)
     rank = np.empty((n_blocks + 1, n_lists), dtype=np.int32)
     tasks = range(0, n_lists, _LIST_TASK)
