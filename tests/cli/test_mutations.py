@@ -20,8 +20,8 @@ def test_some(folder):
 
 # What trials have found: a list where a word should be, bandwidths whose square is zero (in
 # cluster, explain and near links), one in whose unit the data overflow, a number where those of
-# clusters should be, and confidences whose product is zero.
-@pytest.mark.parametrize("number", [293, 1180, 1325, 5125, 20103, 20372, 22130])
+# clusters should be, confidences whose product is zero, and directions whose squares overflow.
+@pytest.mark.parametrize("number", [293, 1180, 1325, 5125, 20103, 20372, 22130, 41435])
 def test_what_was_found(folder, number):
     check(folder, number, 1)
 

@@ -151,6 +151,7 @@ def _directions(spread: Array, within: Array, n_directions: int) -> Array:
     order = np.argsort(-values, kind="stable")[:n_directions]
     bases = (solved @ vectors[:, order]).T
     good = values[order] > 1e-10 * max(values[order[0]], np.finfo(np.float64).tiny)
-    bases = bases[good]
-    lengths = np.linalg.norm(bases, axis=1)
-    return bases[lengths > 0] / lengths[lengths > 0][:, None]
+    largest = np.abs(bases).max(axis=1)
+    good &= (largest > 0) & np.isfinite(largest)
+    bases = bases[good] / largest[good][:, None]  # first this: squares of tiny scales overflow
+    return bases / np.linalg.norm(bases, axis=1)[:, None]
