@@ -229,7 +229,9 @@ def _settled(links: _Links, n_centres: int) -> bool:
 
 def _merge(positions: Array, group: Array, tolerance: float) -> tuple[Array, Array]:
     """Make one centre of positions that agree to the tolerance."""
-    first = first_of_equal_rows(np.round(positions / tolerance) if tolerance > 0 else positions)
+    # Finer than the numbers themselves, a tolerance tells no more of them apart, and may overflow.
+    coarse = np.abs(positions).max(initial=0.0) < 2.0**53 * tolerance
+    first = first_of_equal_rows(np.round(positions / tolerance) if coarse else positions)
     kept, new = np.unique(first, return_inverse=True)
     positions = positions[kept]
     order = block_order(positions)  # centres draw together: blocks of neighbours grow tighter
