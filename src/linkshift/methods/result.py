@@ -176,7 +176,7 @@ class Clustering:
                 )
             X = X[list(names)]
         rows = check_array(X, dtype=None, ensure_all_finite=False)
-        refuse_gaps(rows)
+        refuse_gaps(rows, getattr(X, "columns", None))
         n_columns = getattr(self.model, "n_features_in_", rows.shape[1])
         if rows.shape[1] != n_columns:
             raise Refusal(

@@ -83,7 +83,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     ['size', 'size is missing', 'colour=red', 'colour=blue']
     >>> print(*recipe.said_, sep=chr(10))
     size: 1 missing, filled with the median (2), and a column that says where.
-    colour: a column for each of its 2 words.
+    colour: a column for each of its 2 values.
     1 column of numbers scaled: mean 0, spread 1.
     >>> recipe.transform(pd.DataFrame({"size": [2.0], "colour": ["blue"]})).tolist()
     [[0.0, 0.0, 0.0, 1.0]]
@@ -381,7 +381,7 @@ def prepare(
     >>> prepared
     <prepared: 5 rows, 4 columns>
     size: 1 missing, filled with the median (5.1), and a column that says where.
-    kind: a column for each of its 2 words.
+    kind: a column for each of its 2 values.
     1 column of numbers scaled: mean 0, spread 1.
     >>> prepared.columns
     ['size', 'size is missing', 'kind=a', 'kind=b']

@@ -103,7 +103,8 @@ class SavedModel:
         if missing:
             raise InputError(
                 f"{table.path} lacks {counted(len(missing), 'column')} of {self.path}: "
-                f"{listed(missing)}. Its columns: {listed(table.names, 20)}."
+                f"{listed(missing)}. Its columns: {listed(table.names, 20)}. Name them as they "
+                "were called there, or add them."
             )
         found = features(table, console, columns=names, reserved=[id_column] if id_column else [])
         X = self.scaling.apply(found.X.astype(self.scaling.shift.dtype, copy=False))
@@ -122,6 +123,10 @@ def read_model(path: Path) -> SavedModel:
     """Load a model that `linkshift cluster --save` wrote."""
     from linkshift import model_files
 
+    if suffix_of(path) != ".npz" and not path.exists():
+        raise InputError(
+            f"{path} does not exist. MODEL comes first: the .npz file of linkshift cluster --save."
+        )
     check_readable(path)
     if suffix_of(path) in SUFFIXES and suffix_of(path) != ".npz":
         raise InputError(

@@ -67,6 +67,8 @@ def _check_target(path: Path, option: str, suffixes: Sequence[str], inputs: list
             f"{option} {path} is no ordinary file, and cannot be replaced by one. Name a file; "
             "for a pipe, leave the option out where the result then goes to stdout."
         )
+    if str(path) == "-":
+        raise InputError(f"{option} does not write to stdout. Name a file: {', '.join(suffixes)}.")
     if path.suffix.lower() not in suffixes:
         raise InputError(
             f"{option} {path}: unknown suffix {path.suffix!r}. Use one of {', '.join(suffixes)}."
