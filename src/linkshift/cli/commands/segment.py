@@ -19,7 +19,7 @@ _HELP = {
     "image": "Picture: .png, .jpg, .tif, .bmp, .webp or .npy.",
     "overlay": "Draw the borders of segments over the image: .png.",
     "range_bandwidth": "And in colour, in units of Lab.",
-    "segments": "Clusters of kmeans, each of which may be several segments. Default: from the image.",
+    "segments": "Clusters of kmeans; each may be several segments. Default: from the image.",
     "seed": "Of the random starts of kmeans. Default: 0.",
     "spatial": "How far mean shift sees in place.",
     "output": "Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
