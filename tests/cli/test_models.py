@@ -325,6 +325,7 @@ def test_cells_without_numbers(made, tmp_path):
     frame.to_csv(tmp_path / "gap.csv", index=False)
     told = invoke(tmp_path, "predict", made.folder / "cms.npz", "gap.csv", code=2).stderr
     assert "x: missing in row 7" in told
+    assert "--prepare fills them itself" in " ".join(told.split())
     frame["x"] = frame["x"].astype(object)
     frame.loc[7, "x"] = "wide"
     frame.to_csv(tmp_path / "text.csv", index=False)
@@ -446,6 +447,7 @@ def test_no_model(refused, data, here):
         "predict", "modle.npz", data
     )
     assert "is a folder" in refused("explain", here, 0)
+    assert "0 does not exist. MODEL comes first" in refused("explain", 0, "model.npz")
 
 
 def test_targets_of_predict(made, refused, here):

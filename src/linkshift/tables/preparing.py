@@ -223,8 +223,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         if odd:
             warn(
                 Advice(
-                    f"Cells that the recipe was not learned from: {'. '.join(odd)}.",
-                    "Correct them, or learn the recipe from a table that has them.",
+                    f"Cells unlike those that were prepared at first: {'. '.join(odd)}.",
+                    "Correct them, or prepare a table that has such cells.",
+                    command="Correct them, or cluster a table that has such cells.",
                 )
             )
         return self._reduced(rows)

@@ -138,7 +138,7 @@ def _named_columns(
         if name in reserved:
             raise InputError(f"column {name!r} holds ids or labels; take it out of --columns.")
         if names.count(name) > 1:
-            raise InputError(f"--columns names {name!r} twice.")
+            raise InputError(f"--columns names {name!r} twice. Name it once.")
         if table.kind(name) not in ("number", "true/false"):
             raise InputError(_not_numeric(table, name, choose=isinstance(columns, str)))
     return names

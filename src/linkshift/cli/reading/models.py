@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift._core.text import counted, listed
+from linkshift._core.text import counted, listed, short
 from linkshift.cli.reading.columns import LARGEST, features
 from linkshift.cli.reading.contents import SUFFIXES, suffix_of
 from linkshift.cli.reading.preparing import repeated, source_columns
@@ -78,13 +78,13 @@ class SavedModel:
             if text in names:
                 return names.index(text)
             raise InputError(
-                f"{self.path}: no row has the id {text!r}.{hint(text, names)} Ids are those of "
-                f"column {self.about['id_column']!r}, such as {names[0]!r}."
+                f"{self.path}: no row has the id {short(text)}.{hint(text, names)} Ids are those "
+                f"of column {self.about['id_column']!r}, such as {names[0]!r}."
             )
-        if not re.fullmatch(r"-?[0-9]+", text):
+        if not re.fullmatch(r"-?[0-9]{1,18}", text):
             raise InputError(
-                f"ROW is the number of a row, from 0 to {n - 1}, not {text!r}. For names, cluster "
-                "with --id-column."
+                f"ROW is the number of a row, from 0 to {n - 1}, not {short(text)}. For names, "
+                "cluster with --id-column."
             )
         row = int(text)
         if not 0 <= row < n:
@@ -116,7 +116,9 @@ def write_model(path: Path, found: Clustering, notes: dict[str, Any]) -> None:
     try:
         save(found, path, **notes)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}. Choose another place."
+        ) from error
 
 
 def read_model(path: Path) -> SavedModel:

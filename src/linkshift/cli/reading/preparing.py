@@ -113,5 +113,5 @@ def _all_columns(table: Table, columns: str | None, reserved: Sequence[str]) -> 
         if name in reserved:
             raise InputError(f"column {name!r} holds ids or labels; take it out of --columns.")
         if names.count(name) > 1:
-            raise InputError(f"--columns names {name!r} twice.")
+            raise InputError(f"--columns names {name!r} twice. Name it once.")
     return names

@@ -76,7 +76,7 @@ def read_problem(
     """
     id_column, labels_column = source.id_column, source.labels_column
     if id_column is not None and id_column == labels_column:
-        raise InputError(f"--id-column and --labels-column both name {id_column!r}.")
+        raise InputError(f"--id-column and --labels-column both name {id_column!r}. Name two.")
     table = read_table(source.data, console, header=source.header, id_column=id_column)
     if takes_views is None:
         takes_views = bool(table.views)

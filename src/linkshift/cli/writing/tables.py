@@ -45,8 +45,9 @@ def _label_columns(
     names = np.array(ids)
     # An array of mixed things would be pickled, and not load without permission.
     names = names.astype(str) if names.dtype == object else names
-    own = id_column is not None and id_column not in ("row", "label")
-    return {id_column if own else "id": names, "label": labels}
+    if id_column is None or id_column in ("row", "label"):
+        id_column = "id"
+    return {id_column: names, "label": labels}
 
 
 def write_table(path: Path, columns: Columns) -> None:

@@ -95,7 +95,9 @@ def replacing(path: Path) -> Iterator[Path]:
         with files.replacing(path) as temporary:
             yield temporary
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}. Choose another place."
+        ) from error
 
 
 def write_text(path: Path, text: str) -> None:
