@@ -14,11 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 import linkshift
-from linkshift import Links
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -267,44 +265,17 @@ def test_the_reference_names_everything_that_is_public():
     assert set(linkshift.__all__) <= entries, set(linkshift.__all__) - entries
 
 
-# --- files that the commands read -----------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def files(tmp_path_factory):
-    """The files that pages name: a table, links for it, some labels of it, a photograph."""
-    pd, data = pytest.importorskip("pandas"), pytest.importorskip("skimage.data")
-    from skimage.io import imsave
-
-    folder = tmp_path_factory.mktemp("files")
-    random = np.random.RandomState(0)
-    y = np.repeat(np.arange(4), 20)
-    shape = 6.0 * np.eye(2)[y % 2] + random.normal(size=(80, 2))
-    colour = 6.0 * np.eye(2)[y // 2] + random.normal(size=(80, 2))
-    table = pd.DataFrame(np.hstack([shape, colour]), columns=["s_1", "s_2", "c_1", "c_2"])
-    table.to_csv(folder / "data.csv", index=False)
-    table.assign(**{"class": [f"class {c}" if i % 3 else "" for i, c in enumerate(y)]}).to_csv(
-        folder / "labelled.csv", index=False
-    )
-    links = Links.sample(y, 60, random_state=0)
-    links.to_csv(folder / "links.csv")
-    Links(must=links.must).to_csv(folder / "must.csv")
-    photo = data.coffee()[::4, ::4]
-    imsave(folder / "photo.jpg", photo, check_contrast=False)
-    imsave(folder / "photo.png", photo, check_contrast=False)
-    strokes = np.zeros(photo.shape[:2], dtype=np.uint8)
-    strokes[20, 40:60], strokes[90, 10:50] = 1, 2
-    imsave(folder / "strokes.png", strokes, check_contrast=False)
-    return folder
+# --- where pages are followed ---------------------------------------------------------------------
 
 
 @pytest.fixture
-def folder(files, tmp_path, monkeypatch):
-    """A copy of these for one page, and no window for its pictures."""
+def folder(tmp_path, monkeypatch):
+    """An empty folder, as a reader has it: pages make the files that they name. No windows."""
+    for module in ("pandas", "skimage", "anndata"):
+        pytest.importorskip(module)
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     pyplot.close("all")

@@ -61,3 +61,25 @@ def test_short_of_what_has_no_repr():
     for _ in range(100_000):
         deep = [deep]
     assert _text.short(deep) == "a very long list"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("gausian", ["flat", "gaussian"], "gaussian"),
+        ("WIDTH", ["width", "height"], "width"),
+        ("dta.csv", ["data.csv", "links.csv"], "data.csv"),
+        ("s7", ["s06", "s07"], "s07"),
+        ("iris", ["uci_iris", "uci_wine"], "uci_iris"),
+        ("hdbscan", ["mean-shift", "kmeans", "consensus"], None),
+        ("price", ["size", "prize money", "colour"], None),
+        ("sales.csv", ["names.csv", "tables.csv"], None),  # only their suffix is the same
+        ("x7", ["x1", "x2"], None),
+        ("col_12", ["col_1", "col_2"], None),
+        ("uci", ["uci_iris", "uci_wine"], None),
+        ("q", ["p"], None),
+        ("", ["p"], None),
+    ],
+)
+def test_only_what_is_near_is_offered(word, known, meant):
+    assert _text.near(word, known) == meant

@@ -205,7 +205,7 @@ LINKS = {
     "no-header": ("l.csv", b"0,1,must\n", "line 1: expected the header a,b,kind", "first line"),
     "same-columns": ("l.csv", b"a,a,b,kind\n0,0,1,must\n", "line 1", "a,b,kind"),
     "ragged": ("l.csv", b"a,b,kind\r\n0,1,must\r\n\r\n0,2\r\n", "line 4: expected 3", "correct"),
-    "semicolons": ("l.csv", b"a;b;kind\n0;1;must\n", "separated by semicolons", "a,b,kind"),
+    "spaces": ("l.csv", b"a b kind\n0 1 must\n", "separated by spaces", "a,b,kind"),
     "kind": ("l.csv", b"a,b,kind\n0,1,perhaps\n", "line 2: kind must be 'must'", "correct it"),
     "no-end": ("l.csv", b"a,b,kind\n0,,must\n", "line 2: column 'b' is empty", "a row or an id"),
     "itself": ("l.csv", b"a,b,kind\r0,1,must\r5,5,must\r", "line 3", "remove the pair"),

@@ -17,7 +17,7 @@ from linkshift.methods import METHODS
 
 
 def table(text):
-    return pd.read_csv(io.StringIO(text), dtype={"id": str})
+    return pd.read_csv(io.StringIO(text), dtype={"name": str})
 
 
 def partition(labels):
@@ -38,8 +38,8 @@ def test_labels_go_to_stdout_by_row(run, data, groups):
 
 def test_ids_are_written_as_they_are(run, data):
     out = table(run("cluster", data, "--id-column", "name").stdout)
-    assert list(out.columns) == ["id", "label"]
-    assert out["id"].tolist() == [f"s{i:02d}" for i in range(60)]
+    assert list(out.columns) == ["name", "label"]
+    assert out["name"].tolist() == [f"s{i:02d}" for i in range(60)]
 
 
 def test_stderr_tells_columns_scale_method_and_sizes(run, data):
@@ -200,7 +200,7 @@ def test_links_by_id_follow_the_rows(run, here, frame, links):
     frame.sample(frac=1, random_state=1).to_csv("data.csv", index=False)
     file = links("s00,s20,must")
     out = table(run("cluster", "data.csv", "--links", file, "--id-column", "name").stdout)
-    labels = out.set_index("id").sort_index()["label"].to_numpy()
+    labels = out.set_index("name").sort_index()["label"].to_numpy()
     assert partition(labels) == TWO
 
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import subprocess
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,11 @@ from linkshift.cli.reading.tables import read_table
 from linkshift.cli.talking import Console, InputError
 
 WIDTH = 4
+QUIET = Console(quiet=True)
 
 
 def read(path, columns=None):
-    return features(read_table(path), Console(quiet=True), columns=columns, reserved=())
+    return features(read_table(path, QUIET), QUIET, columns=columns, reserved=())
 
 
 @pytest.fixture
@@ -135,7 +137,7 @@ def test_json(tmp_path, groups, form):
     [
         ("t.json", '[{"x": 1},\n {"x": }]', "t.json, line 2, column 8: no JSON"),
         ("t.jsonl", '{"x": 1}\n\n{"x": 2', "t.jsonl, line 3, column"),
-        ("t.jsonl", '{"x": 1, "y": 2}\n\n{"x": 1}\n', "t.jsonl, line 3: some cells"),
+        ("t.jsonl", '{"x": 1, "y": 2}\n\n{"x": 1}\n', "t.jsonl, line 3: 1 of the 2 columns"),
         ("t.json", "[]", "a list of objects"),
         ("t.json", "3", "a list of objects"),
         ("t.json", "[1, [2]]", "a list of objects"),
@@ -206,7 +208,12 @@ def test_packed_text(run, refused, here, frame):
 
 @pytest.mark.parametrize(
     ("name", "separator", "word"),
-    [("t.csv", ";", "semicolons"), ("t.csv", "\t", "tabs"), ("t.tsv", ",", "commas")],
+    [
+        ("t.csv", ";", "semicolons"),
+        ("t.csv", "\t", "tabs"),
+        ("t.csv", "|", "bars"),
+        ("t.tsv", ",", "commas"),
+    ],
 )
 def test_other_separators(run, here, frame, name, separator, word):
     frame.to_csv("plain.csv", index=False)
@@ -214,6 +221,43 @@ def test_other_separators(run, here, frame, name, separator, word):
     result = run("cluster", name)
     assert result.stdout == run("cluster", "plain.csv").stdout
     assert f"separated by {word}" in result.stderr
+
+
+def test_what_was_found_out_is_always_said(run, here, frame):
+    """Prepared or not, for new rows, and where links are checked."""
+    frame["name"] = ["é" + name for name in frame.name]
+    frame.to_csv("t.csv", index=False, sep=";", decimal=",", encoding="latin-1")
+    (here / "l.csv").write_text("a,b,kind\n0,1,must\n")
+    for args in (
+        ("cluster", "t.csv", "--save", "m.npz", "-o", "o.csv"),
+        ("predict", "m.npz", "t.csv"),
+        ("cluster", "t.csv", "--prepare", "--save", "m.npz", "-o", "o.csv"),
+        ("predict", "m.npz", "t.csv"),
+        ("cluster", "t.csv", "--pca", "1", "-o", "o.csv"),
+        ("links", "check", "l.csv", "--data", "t.csv"),
+        ("bandwidths", "t.csv", "--levels", "2"),
+    ):
+        told = run(*args).stderr
+        for words in ("read as Latin-1", "by semicolons", "1,5 is read as 1.5 in x, y"):
+            assert told.count(words) == 1, (args, told)
+
+
+@pytest.mark.parametrize("frame_text", ["x y\n1.5 2\n3 4\n", " x    y\n1.5   22\n 3    4\n"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_spaces_between_cells(run, refused, here, frame_text, suffix):
+    """Nobody can tell where text ends: the message says how to put commas there."""
+    (here / f"t{suffix}").write_text(frame_text)
+    told = refused("cluster", f"t{suffix}")
+    assert "cells are separated by spaces" in told
+    program = told.partition("sed -E '")[2].partition("'")[0]
+    done = subprocess.run(["sed", "-E", program, f"t{suffix}"], capture_output=True, text=True)
+    assert done.stdout.splitlines()[0] == "x,y"
+    assert done.stdout.splitlines()[1] in ("1.5,2", "1.5,22")
+
+
+def test_one_column_of_text_has_no_separator(refused, here):
+    (here / "t.csv").write_text("full name\nAnn Lee\nBob Roe\n")
+    assert "no numeric columns" in refused("cluster", "t.csv")
 
 
 def test_decimal_commas(run, here, frame):
@@ -229,7 +273,7 @@ def test_decimal_commas(run, here, frame):
 
 def test_gaps_do_not_hide_decimal_commas(tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n1,5;1\n;2\n3;\n")
-    table = read_table(tmp_path / "t.csv")
+    table = read_table(tmp_path / "t.csv", QUIET)
     assert table.kind("a") == "number"
     np.testing.assert_array_equal(table.matrix(("a",)).ravel(), [1.5, np.nan, 3])
 
@@ -261,7 +305,7 @@ def test_latin_1(run, here):
     assert "t.csv, line 1: not UTF-8, and read as Latin-1" in told
     assert "Größe" in told
     (here / "t.csv").write_bytes(text.replace("Köln", "“€”").encode("cp1252"))
-    assert read_table(here / "t.csv").values("Ort")[0] == "“€”"
+    assert read_table(here / "t.csv", QUIET).values("Ort")[0] == "“€”"
 
 
 def stdin(data, *args):
@@ -302,4 +346,4 @@ def test_nothing_on_stdin(here, monkeypatch):
     assert "stdin is empty" in result.stderr
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(InputError, match="nothing is piped"):
-        read_table("-")
+        read_table("-", QUIET)

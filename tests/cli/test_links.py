@@ -21,6 +21,35 @@ def test_no_conflicts(run, links):
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "separator", "told"),
+    [
+        ("l.tsv", "\t", ""),
+        ("l.tab", "\t", ""),
+        ("l.csv", ";", "l.csv: its cells are separated by semicolons.\n"),
+        ("l.csv", "\t", "l.csv: its cells are separated by tabs.\n"),
+        ("l.csv", "|", "l.csv: its cells are separated by bars (|).\n"),
+        ("l.tsv", ",", "l.tsv: its cells are separated by commas.\n"),
+    ],
+)
+def test_other_separators(run, refused, here, data, name, separator, told):
+    lines = ["a,b,note,kind", "s00,s01,,must", "s00,s40,why not,cannot"]
+    (here / "plain.csv").write_text("\n".join(lines))
+    (here / name).write_text("\n".join(lines).replace(",", separator))
+    result = run("links", "check", name)
+    assert result.stdout == run("links", "check", "plain.csv").stdout
+    assert result.stderr == told
+    args = ("cluster", data, "--id-column", "name", "--links")
+    assert run(*args, name).stdout == run(*args, "plain.csv").stdout
+    assert told in run(*args, name, "--prepare").stderr
+    assert f"{name}, line 2" in refused("cluster", data, "--links", name)
+
+
+def test_confidences_with_decimal_commas(run, here):
+    (here / "l.csv").write_text("a;b;kind;confidence\n0;1;must;0,8\n0;2;cannot;\n")
+    assert "must-links all 0.8; cannot-links all 1" in run("links", "check", "l.csv").stdout
+
+
 def test_no_links(run, links):
     out = run("links", "check", links()).stdout
     assert out == "No conflicts among 0 must-links and 0 cannot-links.\nThe links name 0 rows.\n"

@@ -57,6 +57,12 @@ def test_a_wrong_command_is_guessed():
     assert "Did you mean 'cluster'" in done.stderr
 
 
+def test_what_looks_like_a_command_says_where_it_is():
+    done = call("report", "model.npz")
+    assert done.returncode == 2
+    assert "linkshift cluster DATA --report report.html" in done.stderr
+
+
 def test_without_the_extra():
     code = (
         "import sys; sys.modules['typer'] = None\n"

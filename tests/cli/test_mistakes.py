@@ -78,6 +78,7 @@ def test_missing_cells(refused, here, frame):
     frame.to_csv("t.csv", index=False)
     message = refused("cluster", "t.csv")
     assert "x: missing in rows 2, 3, 5, 7, 11 and 2 more" in message
+    assert "--prepare" in message
     assert "z: infinite in row 4" in message
     assert "--columns y." in message
 
@@ -199,7 +200,7 @@ def test_bad_links(refused, data, links, lines, told):
 
 def test_links_in_another_format(refused, data, here):
     (here / "links.txt").write_text("0 1 must")
-    assert "read from .csv or .json" in refused("cluster", data, "--links", "links.txt")
+    assert "read from .csv, .tsv or .json" in refused("cluster", data, "--links", "links.txt")
     (here / "links.json").write_text("[]")
     assert "does not hold links" in refused("cluster", data, "--links", "links.json")
     assert "lnks.csv does not exist" in refused("cluster", data, "--links", "lnks.csv")

@@ -98,7 +98,7 @@ def scaled(X, by, kind):
 
 
 def labels_of(text):
-    return pd.read_csv(io.StringIO(text), dtype={"id": str})
+    return pd.read_csv(io.StringIO(text), dtype={"name": str})
 
 
 def write_links(path, must=(), cannot=()):
@@ -166,8 +166,8 @@ def predicted(made):
 @pytest.mark.parametrize("name", CASES)
 def test_a_new_process_gives_the_same_labels(made, predicted, name):
     found = labels_of(predicted.text[name])
-    assert found["id"].tolist() == made.both["name"].tolist()
-    found = found.set_index("id")["label"]
+    assert found["name"].tolist() == made.both["name"].tolist()
+    found = found.set_index("name")["label"]
     answer = made.answers[name]
     assert found[made.frame["name"]].tolist() == answer["labels"]
     assert answer["n_clusters"] > 1  # or nothing would be compared
@@ -188,7 +188,7 @@ def test_a_new_process_gives_the_same_labels(made, predicted, name):
 
 def test_predict_tells_what_it_did_on_stderr_only(predicted):
     out, err = predicted.out, predicted.err
-    assert out.startswith("id,label\n")
+    assert out.startswith("name,label\n")
     assert len(out.splitlines()) == 91
     assert "cms.npz: cms, made from data.csv." in err
     assert "90 rows, 2 columns used: x, y. Left out: weight (number)" in err
@@ -250,9 +250,9 @@ def test_ids_of_new_rows(made, tmp_path):
     assert list(found("bare.csv").columns) == ["row", "label"]
     assert list(found("key.csv").columns) == ["row", "label"]
     keyed = found("key.csv", "--id-column", "key")
-    assert keyed["id"].tolist() == made.frame["name"].tolist()
+    assert keyed["key"].tolist() == made.frame["name"].tolist()
     told = invoke(
-        tmp_path, "predict", made.folder / "cms.npz", "key.csv", "--id-column", "kee", code=2
+        tmp_path, "predict", made.folder / "cms.npz", "key.csv", "--id-column", "keys", code=2
     )
     assert "Did you mean 'key'?" in told.stderr
     told = invoke(
@@ -325,6 +325,7 @@ def test_cells_without_numbers(made, tmp_path):
     frame.to_csv(tmp_path / "gap.csv", index=False)
     told = invoke(tmp_path, "predict", made.folder / "cms.npz", "gap.csv", code=2).stderr
     assert "x: missing in row 7" in told
+    assert "--prepare fills them itself" in " ".join(told.split())
     frame["x"] = frame["x"].astype(object)
     frame.loc[7, "x"] = "wide"
     frame.to_csv(tmp_path / "text.csv", index=False)
@@ -446,6 +447,7 @@ def test_no_model(refused, data, here):
         "predict", "modle.npz", data
     )
     assert "is a folder" in refused("explain", here, 0)
+    assert "0 does not exist. MODEL comes first" in refused("explain", 0, "model.npz")
 
 
 def test_targets_of_predict(made, refused, here):

@@ -11,11 +11,11 @@ from linkshift.cli.reading.columns import features, partial_labels, sample_ids
 from linkshift.cli.reading.tables import read_table
 from linkshift.cli.talking import Console, InputError
 
+QUIET = Console(quiet=True)
+
 
 def read(path, columns=None, reserved=(), **options):
-    return features(
-        read_table(path, **options), Console(quiet=True), columns=columns, reserved=reserved
-    )
+    return features(read_table(path, QUIET, **options), QUIET, columns=columns, reserved=reserved)
 
 
 def write(frame, path):
@@ -76,7 +76,7 @@ def test_kinds_of_columns(tmp_path):
         }
     )
     table.to_parquet(tmp_path / "a.parquet")
-    read_back = read_table(tmp_path / "a.parquet")
+    read_back = read_table(tmp_path / "a.parquet", QUIET)
     assert [read_back.kind(name) for name in table.columns] == [
         "number",
         "true/false",
@@ -103,7 +103,7 @@ def test_the_only_matrix_of_an_npz_file(tmp_path, groups):
     np.savez(tmp_path / "a.npz", points=groups, y=np.arange(60))
     assert np.array_equal(read(tmp_path / "a.npz").X, groups)
     np.savez(tmp_path / "b.npz", one=groups, two=groups)
-    found = read_table(tmp_path / "b.npz")
+    found = read_table(tmp_path / "b.npz", QUIET)
     assert found.views == {"one": ("one_0", "one_1"), "two": ("two_0", "two_1")}
     assert np.array_equal(found.matrix(("two_1", "one_0")), groups[:, [1, 0]])
     assert found.values("two_0") == groups[:, 0].tolist()
@@ -129,19 +129,19 @@ def test_arrays_that_are_no_tables(tmp_path):
 
 def test_ids_and_labels_beside_the_matrix(tmp_path, frame):
     write(frame, tmp_path / "a.npz")
-    table = read_table(tmp_path / "a.npz", id_column="name")
+    table = read_table(tmp_path / "a.npz", QUIET, id_column="name")
     assert sample_ids(table, "name") == frame["name"].tolist()
 
 
 def test_ids_in_csv_stay_as_written(tmp_path):
     (tmp_path / "a.csv").write_text("id,x\n007,1\nNA,2\n 1e3 ,4\n")
-    table = read_table(tmp_path / "a.csv", id_column="id")
+    table = read_table(tmp_path / "a.csv", QUIET, id_column="id")
     assert sample_ids(table, "id") == ["007", "NA", "1e3"]
 
 
 def test_ids_without_header(tmp_path):
     (tmp_path / "a.csv").write_text("007,1\n008,2\n")
-    table = read_table(tmp_path / "a.csv", header=False, id_column="0")
+    table = read_table(tmp_path / "a.csv", QUIET, header=False, id_column="0")
     assert sample_ids(table, "0") == ["007", "008"]
     assert table.names == ("0", "1")
 
@@ -165,20 +165,20 @@ def test_spaces_after_commas_and_a_byte_order_mark(tmp_path):
 def test_partial_labels(tmp_path, cells, expected):
     lines = [f"{cell},1" for cell in cells]
     (tmp_path / "a.csv").write_text("\n".join(["known,x", *lines]) + "\n")
-    assert partial_labels(read_table(tmp_path / "a.csv"), "known") == expected
+    assert partial_labels(read_table(tmp_path / "a.csv", QUIET), "known") == expected
 
 
 def test_lines_of_rows(tmp_path):
     """Blank lines are none, and a cell may hold a line break."""
     text = '\ufeff\r\nx,y\r\n1,"a\r\nb"\r\n\r\n  \r\n2,c\r\n""\r\n'
     (tmp_path / "a.csv").write_text(text, encoding="utf-8", newline="")
-    table = read_table(tmp_path / "a.csv")
+    table = read_table(tmp_path / "a.csv", QUIET)
     assert table.n_rows == 3
     assert [table.place(row) for row in range(3)] == [
         f"{tmp_path / 'a.csv'}, line {line}" for line in (3, 7, 8)
     ]
     (tmp_path / "b.tsv").write_text("1\t2\n\t\n3\t4\n")
-    table = read_table(tmp_path / "b.tsv", header=False)
+    table = read_table(tmp_path / "b.tsv", QUIET, header=False)
     assert [table.place(row)[-6:] for row in range(3)] == ["line 1", "line 2", "line 3"]
 
 
@@ -196,7 +196,7 @@ def test_kinds_of_odd_columns(tmp_path):
         }
     )
     table.to_parquet(tmp_path / "a.parquet")
-    found = read_table(tmp_path / "a.parquet")
+    found = read_table(tmp_path / "a.parquet", QUIET)
     assert [found.kind(name) for name in table] == ["number", "date", UNEQUAL, "text", "text"]
     assert found.matrix(("price",)).ravel().tolist()[::2] == [1.5, 2]
     assert found.values("colour") == ["red", "red", "blue"]
@@ -205,12 +205,12 @@ def test_kinds_of_odd_columns(tmp_path):
 
 def test_an_index_with_a_name_is_a_column(tmp_path, frame):
     frame.set_index("name").to_parquet(tmp_path / "a.parquet")
-    table = read_table(tmp_path / "a.parquet", id_column="name")
+    table = read_table(tmp_path / "a.parquet", QUIET, id_column="name")
     assert sample_ids(table, "name") == frame["name"].tolist()
     frame.set_axis(frame["name"].tolist()).drop(columns="name").to_parquet(tmp_path / "b.parquet")
-    assert read_table(tmp_path / "b.parquet").names == ("x", "y")
+    assert read_table(tmp_path / "b.parquet", QUIET).names == ("x", "y")
 
 
 def test_ids_in_bytes(tmp_path, groups):
     np.savez(tmp_path / "a.npz", X=groups, name=np.array([f"s{i}" for i in range(60)], dtype="S"))
-    assert sample_ids(read_table(tmp_path / "a.npz"), "name")[:2] == ["s0", "s1"]
+    assert sample_ids(read_table(tmp_path / "a.npz", QUIET), "name")[:2] == ["s0", "s1"]

@@ -81,6 +81,7 @@ def test_images_beside_the_table_are_shown(run, frame, here):
         (("--labels-like", "data.csv"), "no column 'label'"),
         (("--labels-like", "more.csv"), "names row 60, and here are 60 rows"),
         (("--labels-like", "ids.csv"), "--id-column"),
+        (("--labels-like", "names.csv"), "names rows by 'name'. Say which column of the table"),
         (("--labels-like", "other.csv", "--id-column", "name"), "none of the ids"),
         (("--labels-like", "rows.csv", "--id-column", "name"), "names rows by number"),
         (("--labels-like", "half.csv"), "no whole number"),
@@ -92,6 +93,7 @@ def test_mistakes(refused, data, here, args, words):
     for name, text in {
         "more.csv": "row,label\n60,1\n",
         "ids.csv": "id,label\ns00,1\n",
+        "names.csv": "name,label\n" + "".join(f"s{i:02d},1\n" for i in range(60)),
         "other.csv": "id,label\nz,1\n",
         "rows.csv": "row,label\n0,1\n",
         "half.csv": "row,label\n0,0.5\n",
@@ -109,7 +111,7 @@ def test_clusters_keep_their_numbers(run, data, file, ids):
     run("cluster", data, *METHOD, "-o", "first.csv")
     other = np.array([4, 9, 1])[labels("first.csv")]
     names = pd.read_csv(data).name.tolist() if ids else None
-    write_labels(Path(file), other, names)
+    write_labels(Path(file), other, names, ids[1] if ids else None)
     run(
         "cluster", data, *METHOD, *ids, "--labels-like", file, "-o", "second.csv", "--save", "m.npz"
     )
@@ -123,13 +125,28 @@ def test_clusters_keep_their_numbers(run, data, file, ids):
 
 def test_rows_that_come_and_go_are_found_by_id(run, data, frame):
     run("cluster", data, *METHOD, "--id-column", "name", "-o", "old.csv")
-    old = pd.read_csv("old.csv").set_index("id").label
+    old = pd.read_csv("old.csv").set_index("name").label
     later = frame.iloc[::-1].iloc[:45]
     later.to_csv("later.csv", index=False)
     args = ("--id-column", "name", "--labels-like", "old.csv", "-o", "new.csv")
     run("cluster", "later.csv", *METHOD, *args)
-    new = pd.read_csv("new.csv").set_index("id").label
+    new = pd.read_csv("new.csv").set_index("name").label
     assert (new == old[new.index]).all()
+
+
+@pytest.mark.parametrize("called", ["person", "row", "label", "id", "file"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
+def test_earlier_labels_are_found_whatever_ids_are_called(run, here, frame, called, suffix):
+    """In another order, with ids that look like numbers, after the column was renamed."""
+    frame = frame.assign(name=[f"{7 * i:03d}" for i in range(60)])
+    frame.rename(columns={"name": called}).to_csv("first.csv", index=False)
+    for output in (f"old{suffix}", "first_labels.csv"):
+        run("cluster", "first.csv", *METHOD, "--id-column", called, "-o", output)
+    for name in (called, "other"):
+        frame[::-1].rename(columns={"name": name}).to_csv("second.csv", index=False)
+        args = ("--id-column", name, "--labels-like", f"old{suffix}", "-o", "new.csv")
+        run("cluster", "second.csv", *METHOD, *args)
+        np.testing.assert_array_equal(labels("new.csv"), labels("first_labels.csv")[::-1])
 
 
 def test_what_python_saves_the_command_reads(run, data, frame):

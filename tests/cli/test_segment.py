@@ -198,7 +198,7 @@ def test_nothing_to_write(refused, picture):
 
 
 def test_missing_image(refused, picture):
-    assert "q.png does not exist. Did you mean 'p.png'?" in refused("segment", "q.png", "--json")
+    assert "q.png does not exist." in refused("segment", "q.png", "--json")
 
 
 def test_not_an_image(refused, here):
@@ -289,6 +289,17 @@ def test_arrays_of_no_use_as_strokes(refused, picture, strokes):
 )
 def test_options_that_make_no_sense(refused, picture, args, words):
     assert words in refused("segment", picture, "--json", *args)
+
+
+def test_what_is_more_than_was_asked_for_is_explained(run, here):
+    """Stripes of two colours: two clusters, eight places."""
+    stripes = np.zeros((40, 80, 3), dtype=np.uint8)
+    stripes[:, (np.arange(80) // 10) % 2 == 1] = (230, 140, 30)
+    Image.fromarray(stripes).save("p.png")
+    told = run("segment", "p.png", "-o", "l.png", "--method", "kmeans", "--segments", 4).stderr
+    assert "They are the connected regions of 4 clusters" in told
+    assert "--min-size" in told
+    assert "connected regions" not in run("segment", "p.png", "-o", "l.png").stderr
 
 
 def test_no_file_is_left_half_written(run, picture, here, monkeypatch):

@@ -54,6 +54,24 @@ def test_a_closed_stdout_is_told(table, text):
     assert done.stderr.startswith(b"Error: stdout is closed, and the result goes there.")
 
 
+def test_a_dash_is_stdout_for_tables_only(run, refused, data):
+    for command in (
+        ("cluster", data),
+        ("bandwidths", data, "--levels", "2"),
+        ("datasets", "moons"),
+    ):
+        plain, dash = run(*command), run(*command, "-o", "-")
+        assert dash.stdout == plain.stdout
+        assert "Written" not in dash.stderr
+    labels = run("cluster", data, "-o", "-").stdout.splitlines()  # and nothing that is said
+    assert labels[0] == "row,label"
+    assert all(line.replace(",", "").isdigit() for line in labels[1:])
+    for option in ("--report", "--plot", "--save"):
+        assert f"{option} does not write to stdout. Name a file: ." in refused(
+            "cluster", data, option, "-"
+        )
+
+
 @FULL
 @pytest.mark.parametrize("text", ["links check l.csv", "--help", "--version"])
 def test_a_full_stdout_is_told(table, text):

@@ -33,6 +33,17 @@ def test_round_trip(tmp_path, suffix, ids):
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_ids_are_called_as_their_column_is(tmp_path, suffix):
+    path = tmp_path / f"out{suffix}"
+    tables.write_labels(path, LABELS, IDS, "who, when")
+    assert list(read(path)) == ["who, when", "label"]
+    for taken in ("row", "label"):  # which say something else here
+        tables.write_labels(path, LABELS, IDS, taken)
+        assert list(read(path)) == ["id", "label"]
+    assert tables.labels_text(LABELS, IDS, "who").startswith("who,label\n")
+
+
 def test_npy_holds_the_labels(tmp_path):
     tables.write_labels(tmp_path / "out.npy", LABELS, IDS)
     assert np.array_equal(np.load(tmp_path / "out.npy"), LABELS)

@@ -49,7 +49,7 @@ def test_what_a_person_would_do(table):
     assert "name: left out, it has 90 different texts in 90 rows" in said
     assert "age: 2 missing, filled with the median" in said
     assert "income: logarithm" in said
-    assert "city: a column for each of its 3 words; 1 missing, filled with the most" in said
+    assert "city: a column for each of its 3 values; 1 missing, filled with the most" in said
     assert "unit: left out, it is 'cm' everywhere" in said
     assert "nothing: left out, it is empty" in said
     assert "3 columns of numbers scaled: mean 0, spread 1." in said
@@ -236,13 +236,13 @@ def test_levels_beyond_the_cap():
     words = ["a"] * 9 + ["b"] * 5 + ["c"] * 3 + ["d"]
     prepared = prepare(pd.DataFrame({"w": words}), max_levels=2)
     assert prepared.columns == ["w=a", "w=b", "w=(other)"]
-    assert "2 most frequent of 4 words, and one for the others (4 rows)" in prepared.said[0]
+    assert "2 most frequent of 4 values, and one for the others (4 rows)" in prepared.said[0]
     assert prepared.recipe.transform(pd.DataFrame({"w": ["new"]})).tolist() == [[0, 0, 1]]
 
 
 def test_new_words_are_told():
     recipe = prepare(pd.DataFrame({"w": ["a", "b", "a"], "n": [1, 2, 4]})).recipe
-    with pytest.warns(Advice, match=r"w: 1 cell new \('z'\), and none of its words"):
+    with pytest.warns(Advice, match="w: 1 cell with new values, such as 'z'"):
         X = recipe.transform(pd.DataFrame({"w": ["z", "a"], "n": ["4", None]}))
     assert X[0, :2].tolist() == [0, 0]
     assert X[1, 2] == recipe.transform(pd.DataFrame({"w": ["a"], "n": [2]}))[0, 2]  # the median

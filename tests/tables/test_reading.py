@@ -104,8 +104,23 @@ def test_lists(X):
         linkshift.cluster(table.assign(more=list(X)))
     with pytest.raises(Refusal, match=r"prepare\(table\) fills gaps"):
         linkshift.cluster(table.assign(embedding=[None, *X[1:]]))
+    with pytest.raises(Refusal, match=r"2 values missing .* in column embedding; first in row 0"):
+        linkshift.cluster(table.assign(embedding=[[None, None], *X[1:]]))
     with pytest.raises(Refusal, match="different lengths"):
         linkshift.cluster(table.assign(embedding=[[1.0], *X[1:]]))
+
+
+def test_gaps_are_named_by_their_columns(frame):
+    """By number, the first column would be the one with the ids, which is left out."""
+    frame = frame.assign(x=[None, *frame.x[1:]])
+    told = r"1 value missing .* in column x; first in row 0"
+    with pytest.raises(Refusal, match=told):
+        linkshift.cluster(frame)
+    frame.insert(0, "id", np.arange(N) * 3)
+    with pytest.warns(Advice, match="'id' names rows"), pytest.raises(Refusal, match=told):
+        linkshift.cluster(frame)
+    with pytest.raises(Refusal, match="in columns 0, 1; first in row 2"):
+        linkshift.cluster(np.where(np.eye(N, 2)[::-1] > 0, np.nan, 1.0)[N - 4 :])
 
 
 def test_polars(X):
@@ -129,7 +144,7 @@ def test_polars(X):
 def test_gaps_name_the_remedy(frame, form):
     frame.iloc[7, 1] = None
     table = {"frame": frame, "array": frame.to_numpy(), "list": frame.to_numpy().tolist()}[form]
-    with pytest.raises(Refusal, match=r"row 7, column 1.*linkshift.prepare\(table\)"):
+    with pytest.raises(Refusal, match=r"column [1y]; first in row 7.*linkshift.prepare\(table\)"):
         linkshift.cluster(table)
     assert linkshift.cluster(linkshift.prepare(table)).n_clusters >= 1
 

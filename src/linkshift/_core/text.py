@@ -5,12 +5,15 @@ from __future__ import annotations
 import codecs
 import csv
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 __all__ = [
+    "SEPARATORS",
     "PathLike",
     "check_text",
     "counted",
@@ -18,11 +21,14 @@ __all__ = [
     "find_encoding",
     "is_number",
     "listed",
+    "near",
     "short",
 ]
 
 PathLike = str | os.PathLike[str]
 
+# Of cells in text, with what they are called.
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
 _CHUNK = 1 << 20
 # The mark of UTF-32 begins with that of UTF-16, so it comes first.
 _MARKS = (
@@ -32,6 +38,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 _SHOWN = 60
+_NEAR = 0.75  # a slip of the pen in four letters; "width" and "weight" are farther
 # Bytes that no text in Windows-1252 has: five stand for nothing, most below 32 are no letters.
 _CONTROL = {0x81, 0x8D, 0x8F, 0x90, 0x9D, 0x7F, *range(32)} - {*b"\t\n\r\f"}
 
@@ -152,6 +159,31 @@ def is_number(text: str) -> bool:
         float(text)
         return True
     return False
+
+
+def near(word: str, known: Iterable[str]) -> str | None:
+    """Give the name that a word was meant to be: but for a slip of the pen the same, or None.
+
+    Where there is none, it is the one name that the word is a part of (``iris``, ``uci_iris``).
+    Names that differ in their numbers are two names (``x1``, ``x2``), and a suffix that two files
+    have in common makes them no more alike.
+    """
+    names = {name.lower(): name for name in known if _numbers(name) == _numbers(word)}
+    stem = _stem(word.lower())
+    for close in get_close_matches(word.lower(), names, n=5, cutoff=_NEAR):
+        if get_close_matches(stem, [_stem(close)], cutoff=_NEAR):
+            return names[close]
+    parts = [name for low, name in names.items() if word.lower() in re.split(r"[\W_]+", low)]
+    return parts[0] if len(parts) == 1 else None
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(Path(name).suffix)
+
+
+def _numbers(name: str) -> list[str]:
+    """Give the numbers in a name; 07 is 7."""
+    return [digits.lstrip("0") for digits in re.findall("[0-9]+", name)]
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

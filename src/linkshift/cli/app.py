@@ -16,6 +16,14 @@ from linkshift.cli.talking import exit_codes
 _NAMES = ["cluster", "predict", "explain", "bandwidths", "segment", "datasets", "bench", "links"]
 
 
+_ELSEWHERE = {
+    "report": "cluster writes the page: linkshift cluster DATA --report report.html",
+    "plot": "cluster draws the picture: linkshift cluster DATA --plot clusters.png",
+    "save": "cluster saves the model: linkshift cluster DATA --save model.npz",
+    "fit": "It is called cluster: linkshift cluster DATA",
+}
+
+
 class _Commands(Mapping[str, Any]):
     """Commands by name; the module of one is imported when it is looked up."""
 
@@ -42,6 +50,12 @@ class _Group(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands: Any = _Commands()
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; of what looks like one, say where it is."""
+        if args and (instead := _ELSEWHERE.get(args[0])):
+            raise typer.BadParameter(f"There is no command {args[0]!r}. {instead}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""

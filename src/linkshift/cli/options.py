@@ -15,21 +15,22 @@ from linkshift.methods.table import SCALES
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
 
 _HELP = {
-    "links": "Pairs that belong together or apart: .csv with the columns a,b,kind[,confidence] "
-    "(kind: must or cannot, same or different, 1 or 0; rows count from 0), or .json.",
+    "links": "Pairs that belong together or apart: .csv or .tsv with the columns "
+    "a,b,kind[,confidence] (kind: must or cannot, same or different, 1 or 0; rows count from 0), "
+    "or .json.",
     "apart": "Rows with the same entry in this column are all apart: faces of one photo, records "
     "of one source. May be given again for other columns.",
     "together": "Rows with the same entry in this column belong together. May be given again.",
     "columns": "Columns to cluster. Default: all that are numeric.",
     "labels": "Column of known labels (empty or -1: unknown), used as links.",
     "header": "Whether the first line holds names.",
-    "prepare": "Make numbers of all columns as a person would: a column for each word of text, "
+    "prepare": "Make numbers of all columns as a person would: a column for each value of text, "
     "gaps filled and marked, logarithms for heavy tails, columns scaled, principal components from "
     "50 columns on. Each thing that is done is told, and kept with the model.",
     "scale": "standard: mean 0, spread 1; minmax: from 0 to 1; auto: standard where units differ.",
     "pca": "Go by N principal components of the columns, after scaling.",
-    "labels_output": "Where the labels go: .csv, .tsv, .parquet, .npy or .npz. Default: stdout.",
-    "table_output": "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout.",
+    "labels_output": "Where the labels go: .csv, .tsv, .parquet, .npy, .npz. Default: stdout (-).",
+    "table_output": "Where the table goes: .csv, .tsv, .parquet or .npz. Default: stdout (-).",
 }
 
 
@@ -55,9 +56,14 @@ def word(choices: Collection[str], help: str, metavar: str | None = None) -> Any
     return value(metavar or "|".join(choices), help, callback=check)
 
 
-def output(help: str) -> Any:
+def output(help: str, **limits: Any) -> Any:
     """Make the option that says where a result goes."""
-    return value("OUT", help, "--output", "-o")
+    return value("OUT", help, "--output", "-o", **limits)
+
+
+def _unless_stdout(path: Path | None) -> Path | None:
+    """Take - for what no file means: the result goes to stdout."""
+    return None if str(path) == "-" else path
 
 
 # What is read
@@ -80,8 +86,8 @@ Threads = Annotated[int | None, value("N", "Default: all cores.", min=1)]
 seed = value("N", "Of what is drawn at random. Default: 0.", min=0, max=2**32 - 1)
 
 # What is written and said
-LabelsOutput = Annotated[Path | None, output(_HELP["labels_output"])]
-TableOutput = Annotated[Path | None, output(_HELP["table_output"])]
+LabelsOutput = Annotated[Path | None, output(_HELP["labels_output"], callback=_unless_stdout)]
+TableOutput = Annotated[Path | None, output(_HELP["table_output"], callback=_unless_stdout)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only warnings and errors on stderr.")]
 

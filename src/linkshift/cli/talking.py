@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ import typer
 
 from linkshift._core.compiling import tell_of_compiling
 from linkshift._core.messages import Advice, Refusal
-from linkshift._core.text import counted, listed
+from linkshift._core.text import counted, listed, near
 
 if TYPE_CHECKING:
     from linkshift._core.arrays import Progress
@@ -160,9 +159,8 @@ def aligned(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collectio
 
 def hint(word: str, known: Iterable[str]) -> str:
     """Give `` Did you mean 'this'?``, or nothing."""
-    names = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(word.lower(), names, n=1)
-    return f" Did you mean {names[close[0]]!r}?" if close else ""
+    name = near(word, known)
+    return "" if name is None else f" Did you mean {name!r}?"
 
 
 def shown_rows(rows: Sequence[int], most: int = 5) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import zipfile
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from linkshift._core.text import near
 from linkshift.datasets.dataset import Dataset
 from linkshift.datasets.registry import IMAGES, REGISTRY
 
@@ -102,8 +102,8 @@ def load(name: str, *, folder: str | os.PathLike[str] | None = None) -> Dataset:
             "read it with datasets.load_images"
         )
     if name not in REGISTRY:
-        close = difflib.get_close_matches(name, REGISTRY, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(map(repr, close))}?"
+        close = near(name, REGISTRY)
+        hint = f"did you mean {close!r}?"
         lists = "linkshift.datasets.available() lists the names"
         raise ValueError(f"no data set is called {name!r}; {hint if close else lists}")
     where = _data_folder(folder)

@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkshift._core.files import write_text
-from linkshift._core.text import PathLike, check_text, csv_lines, is_number, short
+from linkshift._core.text import SEPARATORS, PathLike, check_text, csv_lines, is_number, near, short
 from linkshift.links._combine import named, weighted
 from linkshift.links._groups import Groups
 from linkshift.links._parse import (
@@ -34,6 +33,7 @@ FORMAT = "linkshift.Links"
 # Python itself refuses to read very many digits; spreadsheets and pandas write 468 as 468.0.
 INTEGER = re.compile(r"([+-]?[0-9]{1,400})(?:\.0*)?")
 COLUMNS = ("a", "b", "kind", "confidence")
+_NEEDED = {"a", "b", "kind"}
 WORDS = {
     "must": ("must", "must-link", "same", "s", "1", "true"),
     "cannot": ("cannot", "cannot-link", "different", "d", "0", "-1", "false"),
@@ -149,8 +149,20 @@ def first_name(records: Iterable[Record]) -> tuple[int, str] | None:
 def read_records(path: PathLike) -> list[Record]:
     """Give the lines of a CSV file of links."""
     check_text(path)
+    separator = find_separator(path)
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        return list(_records(file, path))
+        return list(_records(file, path, separator))
+
+
+def find_separator(path: PathLike) -> str:
+    """Give what parts the names a, b and kind in the first line; in doubt, commas."""
+    with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
+        first = next((line for line in file if line.strip()), "")
+    for separator in SEPARATORS:
+        cells = next((cells for *_, cells in csv_lines([first], "", delimiter=separator)), [])
+        if _NEEDED.issubset(cell.strip().lower() for cell in cells):
+            return separator
+    return ","
 
 
 def _refuse_numbers(records: list[Record], path: PathLike) -> None:
@@ -170,9 +182,9 @@ def at_line(error: PairError, path: PathLike, content: CsvContent) -> PairError:
     return type(error)(message, error.kind, error.position, error.python)
 
 
-def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
+def _records(file: Iterable[str], path: PathLike, separator: str) -> Iterator[Record]:
     header: list[str] | None = None
-    for line, last, cells in csv_lines(file, os.fspath(path)):
+    for line, last, cells in csv_lines(file, os.fspath(path), delimiter=separator):
         if not any(cell.strip() for cell in cells):
             continue
         where = f"{os.fspath(path)}, line {line}"
@@ -187,6 +199,8 @@ def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
                 "correct the line"
             )
         row = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        if separator != "," and (sure := row.get("confidence")):
+            row["confidence"] = sure.replace(",", ".")  # which 0,8 alone can mean here
         yield _record(row, line, where)
     if header is None:
         raise ValueError(f"{os.fspath(path)} is empty; expected the header a,b,kind[,confidence]")
@@ -195,11 +209,11 @@ def _records(file: Iterable[str], path: PathLike) -> Iterator[Record]:
 def _header(cells: list[str], where: str) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
     ours = [name for name in header if name in COLUMNS]
-    if not {"a", "b", "kind"} <= set(ours) or len(set(ours)) < len(ours):
-        if len(cells) == 1 and (other := next((c for c in ";\t|" if c in cells[0]), "")):
-            name = {";": "semicolons", "\t": "tabs", "|": "bars"}[other]
+    if not set(ours) >= _NEEDED or len(set(ours)) < len(ours):
+        if len(cells) == 1 and set(header[0].split()) >= _NEEDED:
             raise ValueError(
-                f"{where}: cells are separated by {name}; links take commas: {','.join(COLUMNS)}"
+                f"{where}: cells are separated by spaces; put commas in their place: "
+                f"{','.join(cells[0].split())}"
             )
         raise ValueError(
             f"{where}: expected the header a,b,kind[,confidence], got {short(','.join(cells))}; "
@@ -207,7 +221,7 @@ def _header(cells: list[str], where: str) -> list[str]:
         )
     # Notes, dates and names of annotators may stand beside; a slip of the pen may not.
     for name in header:
-        meant = [] if "confidence" in header else get_close_matches(name, ["confidence"], 1, 0.75)
+        meant = "confidence" not in header and near(name, ["confidence"])
         if meant and name not in COLUMNS:
             raise ValueError(
                 f"{where}: unknown column {short(name)}; did you mean 'confidence'? Columns beside "

@@ -356,7 +356,9 @@ def _coded(entries: Any, kind: Kind, codes: dict[Any, int]) -> IntArray:
             try:
                 coded[position, side] = codes.setdefault(name, len(codes))
             except TypeError as error:
-                raise _bad(rows, kind, position, "sample ids must be hashable") from error
+                raise _bad(
+                    rows, kind, position, "an id must be hashable: text or a number, not a list"
+                ) from error
     return coded
 
 

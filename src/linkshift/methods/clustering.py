@@ -6,13 +6,12 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.messages import Advice, Refusal, warn
-from linkshift._core.text import counted
+from linkshift._core.text import counted, near
 from linkshift.methods.table import (
     METHODS,
     SCALES,
@@ -152,7 +151,8 @@ def cluster(
     reading = read_given(X) if tables is None else Reading(X, index_of(tables[0]))
     X = reading.X
     for one in tables or [X]:
-        refuse_gaps(check_array(one, dtype=None, ensure_all_finite=False))
+        rows = check_array(one, dtype=None, ensure_all_finite=False)
+        refuse_gaps(rows, getattr(one, "columns", None))
     asked = _asked(params)
     scalings: tuple[Scaling, ...] = ()
     if (kind := scale_for(scale, asked, made=made)) != "none":
@@ -290,8 +290,8 @@ def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
     known = frozenset().union(*(method.uses for method in METHODS.values())) - {"views"}
     unknown = sorted(params.keys() - known)
     if unknown:
-        close = get_close_matches(unknown[0], sorted(known | {"partial_labels", "links"}), n=1)
-        meant = f" Did you mean {close[0]!r}?" if close else ""
+        close = near(unknown[0], sorted(known | {"partial_labels", "links"}))
+        meant = f" Did you mean {close!r}?" if close else ""
         raise TypeError(
             f"cluster has no parameter {unknown[0]!r}.{meant} Those of one estimator alone are "
             "its own: build the estimator and call fit."

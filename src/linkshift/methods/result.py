@@ -64,7 +64,7 @@ class Clustering:
         Names of the columns that were clustered; empty where they have none.
     views : dict of str to tuple of str, or None
         Columns of each view, where there are views.
-    numbers : ndarray of shape (model.n_clusters_,) or None
+    numbers : ndarray or None
         What each of the model's clusters is called in ``labels``, where an earlier clustering says
         so (``labels_like``); None where names are the model's own.
     """
@@ -176,7 +176,7 @@ class Clustering:
                 )
             X = X[list(names)]
         rows = check_array(X, dtype=None, ensure_all_finite=False)
-        refuse_gaps(rows)
+        refuse_gaps(rows, getattr(X, "columns", None))
         n_columns = getattr(self.model, "n_features_in_", rows.shape[1])
         if rows.shape[1] != n_columns:
             raise Refusal(
@@ -281,8 +281,9 @@ class Clustering:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, for :func:`linkshift.load` and for the command.
 
-        The file holds data only, no pickle (:func:`linkshift.model_files.save`). ``linkshift
-        predict`` and ``linkshift explain`` take it as well.
+        The file holds data only, no pickle (:func:`linkshift.model_files.save
+        <linkshift.models.files.save>`). ``linkshift predict`` and ``linkshift explain`` take it as
+        well.
 
         Examples
         --------

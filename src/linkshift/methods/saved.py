@@ -67,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> Clustering:
     ------
     ValueError
         The file is no model file, was changed or damaged, or holds an estimator by itself, which
-        :func:`linkshift.model_files.load` reads.
+        :func:`linkshift.model_files.load <linkshift.models.files.load>` reads.
     """
     from linkshift.models import files
 

@@ -83,7 +83,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     ['size', 'size is missing', 'colour=red', 'colour=blue']
     >>> print(*recipe.said_, sep=chr(10))
     size: 1 missing, filled with the median (2), and a column that says where.
-    colour: a column for each of its 2 words.
+    colour: a column for each of its 2 values.
     1 column of numbers scaled: mean 0, spread 1.
     >>> recipe.transform(pd.DataFrame({"size": [2.0], "colour": ["blue"]})).tolist()
     [[0.0, 0.0, 0.0, 1.0]]
@@ -223,8 +223,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         if odd:
             warn(
                 Advice(
-                    f"Cells that the recipe was not learned from: {'. '.join(odd)}.",
-                    "Correct them, or learn the recipe from a table that has them.",
+                    f"Cells unlike those that were prepared at first: {'. '.join(odd)}.",
+                    "Correct them, or prepare a table that has such cells.",
+                    command="Correct them, or cluster a table that has such cells.",
                 )
             )
         return self._reduced(rows)
@@ -381,7 +382,7 @@ def prepare(
     >>> prepared
     <prepared: 5 rows, 4 columns>
     size: 1 missing, filled with the median (5.1), and a column that says where.
-    kind: a column for each of its 2 words.
+    kind: a column for each of its 2 values.
     1 column of numbers scaled: mean 0, spread 1.
     >>> prepared.columns
     ['size', 'size is missing', 'kind=a', 'kind=b']

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +100,7 @@ def read_given(X: Any) -> Reading:
 def _as_it_is(columns: list[Column], index: Any, ids: Any) -> Reading:
     """Take some columns of a table, and nothing else: no logarithm, no scale, no components."""
     rows = np.column_stack([column.values for column in columns])
-    refuse_gaps(rows)
+    refuse_gaps(rows, [c.name for c in columns for _ in range(np.atleast_2d(c.values.T).shape[0])])
     recipe = Preparation(log=False, scale="none", pca=None)
     return Reading(recipe.learn(columns), index, ids, recipe)
 
@@ -116,8 +116,8 @@ def _refuse_others(columns: list[Column]) -> None:
         )
 
 
-def refuse_gaps(rows: Array) -> None:
-    """Refuse text, and numbers that are missing, with the remedy."""
+def refuse_gaps(rows: Array, names: Iterable[object] | None = None) -> None:
+    """Refuse text, and numbers that are missing, with their columns and the remedy."""
     if rows.dtype.kind in "OUS":
         try:
             rows = rows.astype(np.float64)
@@ -127,9 +127,11 @@ def refuse_gaps(rows: Array) -> None:
         return
     missing = np.isnan(rows)
     first = int(np.argmax(missing.any(axis=1)))
+    called = [*map(str, range(rows.shape[1]) if names is None else names)]
+    found = dict.fromkeys(called[j] for j in np.flatnonzero(missing.any(axis=0)).tolist())
+    where = f"column{'s' if len(found) > 1 else ''} {listed(found)}"
     raise Refusal(
-        f"{counted(int(missing.sum()), 'value')} missing (NaN), first in row {first}, column "
-        f"{int(np.argmax(missing[first]))}.",
+        f"{counted(int(missing.sum()), 'value')} missing (NaN), in {where}; first in row {first}.",
         "linkshift.prepare(table) fills gaps, and says how: cluster what it gives.",
     )
 

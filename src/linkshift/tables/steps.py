@@ -140,11 +140,11 @@ def _learn_text(column: Column, max_levels: int) -> tuple[Step | None, list[str]
     if other:
         rest = n - sum(counts[level] for level in levels[:max_levels])
         told.append(
-            f"a column for each of the {max_levels} most frequent of {len(levels):,} words, and "
+            f"a column for each of the {max_levels} most frequent of {len(levels):,} values, and "
             f"one for the others ({counted(rest, 'row')})"
         )
     else:
-        told.append(f"a column for each of its {counted(len(levels), 'word')}")
+        told.append(f"a column for each of its {counted(len(levels), 'value')}")
     if not there.all():
         told.append(_filled(there, "the most frequent", short(levels[0])))
     step = {"name": column.name, "kind": "text", "fill": levels[0], "missing": not there.all()}
@@ -260,7 +260,7 @@ def _do_text(step: Step, column: Column) -> tuple[Array, str]:
     unseen = [cell for cell, where in zip(cells, at, strict=True) if where == width]
     if not unseen:
         return out, ""
-    return out, f"{counted(len(unseen), 'cell')} new ({short(unseen[0])}), and none of its words"
+    return out, f"{counted(len(unseen), 'cell')} with new values, such as {short(unseen[0])}"
 
 
 def _as_kind(step: Step, column: Column) -> tuple[Array, list[str]]:

@@ -144,13 +144,15 @@ def cluster(
         method,
         conflicts=conflicts,
         held_out=_parts(held_out, problem, report),
-        labels_like=None if labels_like is None else read_labels_like(labels_like, problem),
+        labels_like=None
+        if labels_like is None
+        else read_labels_like(labels_like, problem, id_column, console),
         random_state=seed,
         n_jobs=threads,
         **params,
     )
     if output is not None:
-        write_labels(output, result.found.labels, problem.ids)
+        write_labels(output, result.found.labels, problem.ids, id_column)
     if save is not None:
         write_model(save, result.found, results.notes(result))
     if plot is not None:
@@ -164,7 +166,7 @@ def cluster(
     if json:
         targets.print_json(results.as_dict(result))
     elif output is None:
-        targets.print_text(labels_text(result.found.labels, problem.ids))
+        targets.print_text(labels_text(result.found.labels, problem.ids, id_column))
 
 
 def bandwidth_option(text: str | None) -> float | str | None:

@@ -40,13 +40,15 @@ def explain(
     saved = read_model(model)
     method = saved.about["method"]
     if not hasattr(saved.model, "explain"):
-        instead = (
-            " Its view importances say what each cluster goes by: "
-            "linkshift cluster --method groups --json."
-        )
+        instead = "Cluster with another method to have rows explained, such as --method consensus."
+        if method == "groups":
+            instead = (
+                "Its view importances say what each cluster goes by: "
+                "linkshift cluster --method groups --json."
+            )
         raise InputError(
             f"{model} was made by --method {method}, in which nothing moves: there is no path to "
-            f"tell of.{instead if method == 'groups' else ''}"
+            f"tell of. {instead}"
         )
     index = saved.row(row)
     set_threads(saved.model, threads)

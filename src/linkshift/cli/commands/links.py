@@ -33,7 +33,9 @@ def _links() -> None:
 
 @app.command()
 def check(
-    file: Annotated[Path, opt.argument("FILE", "Links: .csv (a,b,kind[,confidence]) or .json.")],
+    file: Annotated[
+        Path, opt.argument("FILE", "Links: .csv or .tsv (a,b,kind[,confidence]), or .json.")
+    ],
     data: Annotated[Path | None, opt.value("DATA", _HELP["data"])] = None,
     id_column: Annotated[str | None, opt.value("NAME", _HELP["id_column"])] = None,
     header: Annotated[
@@ -59,13 +61,16 @@ def check(
     from linkshift.cli.writing.link_report import Diagnosis, as_dict, as_text
     from linkshift.cli.writing.targets import print_text
 
+    console = Console()
     ids, table = None, None
     if data is not None:
-        table = read_table(data, header=header, id_column=id_column)
+        table = read_table(data, console, header=header, id_column=id_column)
         n_samples = table.n_rows
         ids = None if id_column is None else sample_ids(table, id_column)
-    with Console().warnings():  # answers that differ
+    with console.warnings():  # answers that differ
         links = read_link_file(file, n_rows=n_samples, ids=ids)
+    for remark in links.remarks:
+        console.say(remark)
     if n_samples is not None:
         require_rows(links.links, file, table)
     found = Diagnosis(links, ids, n_samples)

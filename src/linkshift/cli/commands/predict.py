@@ -47,7 +47,7 @@ def predict(
         )
     asked = id_column is not None
     id_column = id_column if asked else saved.about["id_column"]
-    table = read_table(data, header=header, id_column=id_column)
+    table = read_table(data, console, header=header, id_column=id_column)
     if not asked and id_column not in table.names:
         id_column = None
     ids = None if id_column is None else sample_ids(table, id_column)
@@ -56,7 +56,7 @@ def predict(
     with console.warnings(), passed_on():
         labels = saved.numbered(saved.model.predict(rows))
     if output is not None:
-        write_labels(output, labels, ids)
+        write_labels(output, labels, ids, id_column)
     sizes, noise = cluster_sizes(labels)
     written = f" Written: {output}." if output else ""
     console.say(f"{shown_sizes(sizes, 'cluster', noise)}.{written}")
@@ -65,4 +65,4 @@ def predict(
         report |= {"versions": targets.versions(), "labels": labels.tolist()}
         targets.print_json(report if ids is None else {**report, "ids": plain_ids(ids)})
     elif output is None:
-        targets.print_text(labels_text(labels, ids))
+        targets.print_text(labels_text(labels, ids, id_column))

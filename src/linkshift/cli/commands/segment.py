@@ -19,7 +19,7 @@ _HELP = {
     "image": "Picture: .png, .jpg, .tif, .bmp, .webp or .npy.",
     "overlay": "Draw the borders of segments over the image: .png.",
     "range_bandwidth": "And in colour, in units of Lab.",
-    "segments": "Clusters of kmeans. Default: from the image.",
+    "segments": "Clusters of kmeans; each may be several segments. Default: from the image.",
     "seed": "Of the random starts of kmeans. Default: 0.",
     "spatial": "How far mean shift sees in place.",
     "output": "Where the labels go: .png (8 bits for up to 256 segments, else 16) or .npy.",
@@ -108,10 +108,23 @@ def segment(
         report |= {"output": targets.name(output), "overlay": targets.name(overlay)}
         report |= {"seconds": round(seconds, 6), "versions": targets.versions("scikit-image")}
         targets.print_json(report)
-    console.say(f"{shown_sizes(sizes, 'segment')}.")
+    console.say(f"{shown_sizes(sizes, 'segment')}.{_why_more(sizes, segments) if kmeans else ''}")
     bits = f"{output} ({8 if len(sizes) <= 256 else 16} bits)"
     is_png = output is not None and output.suffix.lower() == ".png"
     console.finish(seconds, bits if is_png else output, overlay)
+
+
+def _why_more(sizes: list[int], asked: int | None) -> str:
+    """Say why k-means gives other segments than clusters were asked for."""
+    if asked is None or len(sizes) == asked:
+        return ""
+    clusters = counted(asked, "cluster")
+    if len(sizes) < asked:
+        return f" Of the {clusters} asked for, small ones have joined their neighbours."
+    return (
+        f" They are the connected regions of {clusters}: a cluster that lies in several places is "
+        "several segments. For fewer, take a larger --min-size or fewer --segments."
+    )
 
 
 def _count_strokes(strokes: NDArray[Any], scribbles: Path | None, console: Console) -> int:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift._core.text import listed, short
+from linkshift._core.text import counted, listed, short
 from linkshift.cli.reading.contents import Content
 from linkshift.cli.reading.sparse import SparseTable, is_sparse, sparse_table
 from linkshift.cli.talking import InputError
@@ -149,8 +149,8 @@ def _check_header(file: Any, size: int, where: str) -> None:
     needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if needed > there:
         raise InputError(
-            f"{where} has shape {short(shape)}, which takes {needed:,} bytes, but only {there:,} "
-            "are there: it is cut short or damaged. Write it again with numpy.save or numpy.savez."
+            f"{where} has shape {short(shape)}, and only {counted(there, 'byte')} of it are there: "
+            "it is cut short or damaged. Write it again with numpy.save or numpy.savez."
         )
 
 

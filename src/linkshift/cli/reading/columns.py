@@ -44,8 +44,6 @@ def features(
 
     ``columns`` is the text of --columns; a tuple where a model says which it takes.
     """
-    for remark in table.remarks:
-        console.say(remark)
     free = [name for name in table.names if name not in reserved]
     kinds = {name: table.kind(name) for name in free}
     if columns is None:
@@ -140,7 +138,7 @@ def _named_columns(
         if name in reserved:
             raise InputError(f"column {name!r} holds ids or labels; take it out of --columns.")
         if names.count(name) > 1:
-            raise InputError(f"--columns names {name!r} twice.")
+            raise InputError(f"--columns names {name!r} twice. Name it once.")
         if table.kind(name) not in ("number", "true/false"):
             raise InputError(_not_numeric(table, name, choose=isinstance(columns, str)))
     return names
@@ -189,28 +187,39 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
         return
     first = int(np.argmin(usable.all(axis=1)))
     parts = []
-    for what, wrong in (
+    for how, wrong in (
         ("missing", np.isnan(X)),
         ("infinite", np.isinf(X)),
         (f"too large to be squared (beyond {most:g})", ~usable & np.isfinite(X)),
     ):
         columns = np.flatnonzero(wrong.any(axis=0))
         parts += [
-            f"  {names[j]}: {what} in {shown_rows(np.flatnonzero(wrong[:, j]).tolist())}"
+            f"  {names[j]}: {how} in {shown_rows(np.flatnonzero(wrong[:, j]).tolist())}"
             for j in columns[:5].tolist()
         ]
         if len(columns) > 5:
-            parts.append(f"  and {len(columns) - 5} more columns with {what} values")
-    whole = [name for name, fine in zip(names, usable.all(axis=0), strict=True) if fine]
-    remedy = "Fill the cells or delete the rows"
+            parts.append(f"  and {len(columns) - 5} more columns with {how} values")
+    fine = usable.all(axis=0)
+    n_wrong = int(np.count_nonzero(~fine))
+    what = "gaps" if np.isnan(X[~usable]).all() else "cells that hold no usable number"
+    head = (
+        f"{table.place(first)}: {n_wrong} of the {counted(len(names), 'column')} used "
+        f"{'has' if n_wrong == 1 else 'have'} {what}, first in row {first}:"
+    )
+    remedy = "Fill these cells, or delete their rows. A model that was made with linkshift cluster "
+    remedy += "--prepare fills them itself."
     if choose:
-        remedy += ", let linkshift cluster --prepare fill them"
-    if choose and 0 < len(whole) <= 12:
-        remedy += f", or use only the whole columns: --columns {shlex.quote(','.join(whole))}"
-    if choose and len(whole) == len(names) - 1:
-        remedy += ", or, if the other holds known classes, say so with --labels-column"
-    head = f"{table.place(first)}: some cells hold no usable number."
-    raise InputError("\n".join([head, *parts, remedy + "."]))
+        remedy = "Let linkshift cluster --prepare fill them, which says how; or fill the cells, or "
+        remedy += "delete their rows"
+        # A column that may name rows is whole, and no help: it would be all there is to go by.
+        whole = [c for j, c in enumerate(names) if fine[j] and not seems_ids(X[:, j])]
+        if 0 < len(whole) <= 12:
+            remedy += f", or go by the other columns: --columns {shlex.quote(','.join(whole))}"
+        remedy += "."
+        if n_wrong == 1:
+            name = names[int(np.argmin(fine))]
+            remedy += f" If {name!r} holds known classes, say --labels-column {shlex.quote(name)}."
+    raise InputError("\n".join([head, *parts, remedy]))
 
 
 def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console) -> None:

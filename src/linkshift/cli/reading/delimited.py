@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from linkshift._core.text import csv_lines, find_encoding, is_number, listed, short
+from linkshift._core.text import SEPARATORS, csv_lines, find_encoding, is_number, listed, short
 from linkshift.cli.reading.contents import Content
 from linkshift.cli.talking import InputError
 
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _OWN = {".csv": ",", ".tsv": "\t"}
 _LOOKED_AT = 50  # records that a separator is found by
 _COMMA_NUMBER = r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*"
@@ -128,14 +128,14 @@ def _found_out(content: Content) -> tuple[Delimited, list[str]]:
     own = _OWN[content.suffix]
     separator = _separator(content, encoding, own)
     if separator != own:
-        remarks.append(f"{content.path}: its cells are separated by {_SEPARATORS[separator]}.")
+        remarks.append(separated_by(content.path, separator))
     return Delimited(content, encoding, separator), remarks
 
 
 def _separator(content: Content, encoding: str, own: str) -> str:
     """Find what makes as many cells of every line, and more than one; in doubt, its own."""
     found = {}
-    for separator in (own, *_SEPARATORS):
+    for separator in (own, *SEPARATORS):
         try:
             records = Delimited(content, encoding, separator).records()
             found[separator] = [len(cells) for _, cells in islice(records, _LOOKED_AT)]
@@ -143,7 +143,27 @@ def _separator(content: Content, encoding: str, own: str) -> str:
             found[separator] = []
     parts = {mark: counts for mark, counts in found.items() if counts and counts[0] > 1}
     even = [mark for mark, counts in parts.items() if len(set(counts)) == 1]
+    if not parts:
+        _refuse_spaces(Delimited(content, encoding, own))
     return next(iter([*even, *parts, own]))
+
+
+def separated_by(path: Any, separator: str) -> str:
+    """Say that cells have another separator than the name of the file says."""
+    return f"{path}: its cells are separated by {SEPARATORS[separator]}."
+
+
+def _refuse_spaces(text: Delimited) -> None:
+    """Refuse columns with nothing but spaces between: of text, nobody knows where they end."""
+    cells = [" ".join(cells).split() for _, cells in islice(text.records(), _LOOKED_AT)]
+    widths = {len(words) for words in cells}
+    if len(widths) == 1 and max(widths) > 1 and any(map(is_number, cells[-1])):
+        path = shlex.quote(str(text.content.path))
+        raise InputError(
+            f"{text.content.path}: its cells are separated by spaces, and text may hold spaces "
+            "itself. Put commas in their place, for example with: "
+            f"sed -E 's/^[[:space:]]+|[[:space:]]+$//g; s/[[:space:]]+/,/g' {path} > commas.csv"
+        )
 
 
 def _decimal_commas(pd: Any, frame: Any, where: str, id_column: str | None) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -12,14 +14,16 @@ from numpy.typing import NDArray
 from linkshift._core.text import counted, listed
 from linkshift.cli.reading.problem import Problem
 from linkshift.cli.reading.tables import check_readable, read_table
-from linkshift.cli.talking import InputError, shown_rows
+from linkshift.cli.talking import Console, InputError, shown_rows
 
 _OPTION = "--labels-like"
 
 
-def read_labels_like(path: Path, problem: Problem) -> NDArray[np.int64]:
+def read_labels_like(
+    path: Path, problem: Problem, id_column: str | None, console: Console
+) -> NDArray[np.int64]:
     """Earlier labels of the rows at hand, -1 where a row has none: by id, by row, or in order."""
-    n, columns = len(problem.X), _columns(path)
+    n, columns = len(problem.X), _columns(path, id_column, console)
     if columns.keys() == {""}:
         return _in_order(path, _whole(path, columns[""]), n)
     if "label" not in columns:
@@ -28,12 +32,13 @@ def read_labels_like(path: Path, problem: Problem) -> NDArray[np.int64]:
             f"written. Its columns: {listed(columns, 20)}."
         )
     labels = _whole(path, columns["label"])
-    if "id" in columns:
+    if (names_rows := _names_rows(columns, id_column)) is not None:
         if problem.ids is None:
             raise InputError(
-                f"{_OPTION}: {path} names rows by id. Say which column has the ids: --id-column."
+                f"{_OPTION}: {path} names rows by {names_rows!r}. Say which column of the table "
+                f"has these names: --id-column {shlex.quote(names_rows)}, for example."
             )
-        known = dict(zip(map(str, columns["id"]), labels, strict=True))
+        known = dict(zip(map(str, columns[names_rows]), labels, strict=True))
         names = [str(name) for name in problem.ids]
         if not known.keys() & set(names):
             raise InputError(
@@ -60,10 +65,22 @@ def read_labels_like(path: Path, problem: Problem) -> NDArray[np.int64]:
     return found
 
 
-def _columns(path: Path) -> dict[str, list[Any]]:
+def _names_rows(columns: Collection[str], id_column: str | None) -> str | None:
+    """Give the column that names rows; None where they go by number, or in order."""
+    if id_column in {*columns} - {"label", "row"}:
+        return id_column
+    if "id" in columns:
+        return "id"
+    others = [name for name in columns if name != "label"]
+    return others[0] if len(others) == 1 and others[0] != "row" else None
+
+
+def _columns(path: Path, id_column: str | None, console: Console) -> dict[str, list[Any]]:
     """Columns by name; labels by themselves have none."""
     if path.suffix.lower() not in (".npy", ".npz"):
-        table = read_table(path)
+        names = read_table(path, Console(quiet=True)).names
+        # Once more, with ids as they are written: 007 is not 7.
+        table = read_table(path, console, id_column=_names_rows(names, id_column))
         return {name: table.values(name) for name in table.names}
     check_readable(path)
     try:

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linkshift._core.text import short
+from linkshift.cli.reading.delimited import separated_by
 from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.talking import InputError
 from linkshift.links import Conflict, Links, PairError, RowRangeError, _files
 from linkshift.links._parse import KINDS, UnknownIdError
 
 T = TypeVar("T")
+
+_SEPARATED = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class LinkFile:
     links: Links
     places: dict[str, list[str]]  # by kind, in the order of the links
     repeats: list[Repeat]
+    remarks: tuple[str, ...] = ()  # on how the file was read
 
 
 # The links, the same before ids became rows, pairs as the file has them, and in CSV their lines.
@@ -49,13 +53,13 @@ def read_link_file(
     Ids are found by their text. Without ids, links keyed by id are given as they are. A pair that
     is given again counts once, and is among the ``repeats``.
     """
-    if path.suffix.lower() not in (".csv", ".json"):
+    if path.suffix.lower() not in (*_SEPARATED, ".json"):
         raise InputError(
-            f"links are read from .csv or .json files, and {path} is neither. Write a .csv file "
-            "with the columns a,b,kind."
+            f"links are read from .csv, .tsv or .json files, and {path} is none of them. Write a "
+            ".csv file with the columns a,b,kind."
         )
     check_readable(path)
-    is_csv = path.suffix.lower() == ".csv"
+    is_csv = path.suffix.lower() in _SEPARATED
     try:
         links, given, pairs, lines = (
             _from_csv(path, n_rows, ids) if is_csv else _from_json(path, ids)
@@ -77,7 +81,10 @@ def read_link_file(
             for i, first in _repeated(pairs[kind]).items()
         ]
         places[kind] = _of_links(given, kind, pairs[kind], found)
-    return LinkFile(path, links, places, repeats)
+    remarks = []
+    if is_csv and (separator := _files.find_separator(path)) != _SEPARATED[path.suffix.lower()]:
+        remarks.append(separated_by(path, separator))
+    return LinkFile(path, links, places, repeats, tuple(remarks))
 
 
 def _repeated(pairs: Sequence[Sequence[Hashable]]) -> dict[int, int]:
@@ -147,7 +154,7 @@ def require_rows(links: Links, path: Path, table: Table | None = None) -> None:
     if not links.keyed_by_id:
         return
     where, first = str(path), (*links.must_ids, *links.cannot_ids)[0][0]
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() in _SEPARATED:
         line, first = _files.first_name(_files.read_records(path)) or (1, first)
         where = f"{path}, line {line}"
     column = "NAME" if table is None else _column_of(str(first), table)

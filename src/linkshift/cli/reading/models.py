@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift._core.text import counted, listed
+from linkshift._core.text import counted, listed, short
 from linkshift.cli.reading.columns import LARGEST, features
 from linkshift.cli.reading.contents import SUFFIXES, suffix_of
 from linkshift.cli.reading.preparing import repeated, source_columns
@@ -78,13 +78,13 @@ class SavedModel:
             if text in names:
                 return names.index(text)
             raise InputError(
-                f"{self.path}: no row has the id {text!r}.{hint(text, names)} Ids are those of "
-                f"column {self.about['id_column']!r}, such as {names[0]!r}."
+                f"{self.path}: no row has the id {short(text)}.{hint(text, names)} Ids are those "
+                f"of column {self.about['id_column']!r}, such as {names[0]!r}."
             )
-        if not re.fullmatch(r"-?[0-9]+", text):
+        if not re.fullmatch(r"-?[0-9]{1,18}", text):
             raise InputError(
-                f"ROW is the number of a row, from 0 to {n - 1}, not {text!r}. For names, cluster "
-                "with --id-column."
+                f"ROW is the number of a row, from 0 to {n - 1}, not {short(text)}. For names, "
+                "cluster with --id-column."
             )
         row = int(text)
         if not 0 <= row < n:
@@ -103,7 +103,8 @@ class SavedModel:
         if missing:
             raise InputError(
                 f"{table.path} lacks {counted(len(missing), 'column')} of {self.path}: "
-                f"{listed(missing)}. Its columns: {listed(table.names, 20)}."
+                f"{listed(missing)}. Its columns: {listed(table.names, 20)}. Name them as they "
+                "were called there, or add them."
             )
         found = features(table, console, columns=names, reserved=[id_column] if id_column else [])
         X = self.scaling.apply(found.X.astype(self.scaling.shift.dtype, copy=False))
@@ -115,13 +116,19 @@ def write_model(path: Path, found: Clustering, notes: dict[str, Any]) -> None:
     try:
         save(found, path, **notes)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}. Choose another place."
+        ) from error
 
 
 def read_model(path: Path) -> SavedModel:
     """Load a model that `linkshift cluster --save` wrote."""
     from linkshift import model_files
 
+    if suffix_of(path) != ".npz" and not path.exists():
+        raise InputError(
+            f"{path} does not exist. MODEL comes first: the .npz file of linkshift cluster --save."
+        )
     check_readable(path)
     if suffix_of(path) in SUFFIXES and suffix_of(path) != ".npz":
         raise InputError(

@@ -73,8 +73,6 @@ def source_columns(recipe: Preparation) -> tuple[str, ...]:
 
 def repeated(recipe: Preparation, table: Table, path: Any, console: Console) -> Any:
     """Prepare the rows of another table as those of a model were."""
-    for remark in table.remarks:
-        console.say(remark)
     if isinstance(table, SparseTable):
         with passed_on(f"{table.path}: "):
             return recipe.repeat(table.data)
@@ -84,7 +82,8 @@ def repeated(recipe: Preparation, table: Table, path: Any, console: Console) -> 
     if missing:
         raise InputError(
             f"{table.path} lacks {counted(len(missing), 'column')} of {path}: "
-            f"{listed(missing)}. Its columns: {listed(known, 20)}."
+            f"{listed(missing)}. Its columns: {listed(known, 20)}. Name them as they were called "
+            "there, or add them."
         )
     if not names:
         raise InputError(f"{path} was made from a sparse matrix, and {table.path} is none.")
@@ -114,5 +113,5 @@ def _all_columns(table: Table, columns: str | None, reserved: Sequence[str]) -> 
         if name in reserved:
             raise InputError(f"column {name!r} holds ids or labels; take it out of --columns.")
         if names.count(name) > 1:
-            raise InputError(f"--columns names {name!r} twice.")
+            raise InputError(f"--columns names {name!r} twice. Name it once.")
     return names

@@ -76,8 +76,8 @@ def read_problem(
     """
     id_column, labels_column = source.id_column, source.labels_column
     if id_column is not None and id_column == labels_column:
-        raise InputError(f"--id-column and --labels-column both name {id_column!r}.")
-    table = read_table(source.data, header=source.header, id_column=id_column)
+        raise InputError(f"--id-column and --labels-column both name {id_column!r}. Name two.")
+    table = read_table(source.data, console, header=source.header, id_column=id_column)
     if takes_views is None:
         takes_views = bool(table.views)
     if table.views and not takes_views:
@@ -102,6 +102,8 @@ def read_problem(
     if source.links is not None:
         with console.warnings():  # answers that differ
             file = read_link_file(source.links, n_rows=table.n_rows, ids=ids)
+        for remark in file.remarks:
+            console.say(remark)
         file_links = file.links
         require_rows(file_links, source.links, table)
         if not table.sorted_by_row and ids is None and len(file_links):

@@ -9,13 +9,15 @@ from linkshift.cli.reading.arrays import ArrayTable, read_array
 from linkshift.cli.reading.contents import STDIN, SUFFIXES, content_of, suffix_of
 from linkshift.cli.reading.frames import FrameTable, read_frame
 from linkshift.cli.reading.sparse import SparseTable
-from linkshift.cli.talking import InputError, hint
+from linkshift.cli.talking import Console, InputError, hint
 
 Table = FrameTable | ArrayTable | SparseTable
 
 
-def read_table(path: Path, *, header: bool | None = None, id_column: str | None = None) -> Table:
-    """Read a data file by its suffix, or stdin for ``-``."""
+def read_table(
+    path: Path, console: Console, *, header: bool | None = None, id_column: str | None = None
+) -> Table:
+    """Read a data file by its suffix, or stdin for ``-``, and say what was found out about it."""
     if str(path) != STDIN and suffix_of(path) in SUFFIXES:
         check_readable(path)
     content = content_of(path)
@@ -30,6 +32,8 @@ def read_table(path: Path, *, header: bool | None = None, id_column: str | None 
     if not table.names or table.n_rows == 0:
         what = "rows" if table.names else "columns"
         raise InputError(f"{content.path} has no {what}. Give a table with data.")
+    for remark in table.remarks:
+        console.say(remark)
     return table
 
 

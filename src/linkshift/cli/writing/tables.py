@@ -16,26 +16,38 @@ from linkshift.cli.writing.targets import replacing
 Columns = Mapping[str, NDArray[Any]]
 
 
-def write_labels(path: Path, labels: NDArray[Any], ids: Sequence[Any] | None) -> None:
+def write_labels(
+    path: Path, labels: NDArray[Any], ids: Sequence[Any] | None, id_column: str | None = None
+) -> None:
     """Write labels in the format of the suffix: a table with rows or ids, or .npy without."""
-    if path.suffix.lower() != ".npy":
-        write_table(path, _label_columns(labels, ids))
+    suffix = path.suffix.lower()
+    if suffix != ".npy":
+        # The name of an array is that of a file and of an argument: not every column's will do.
+        write_table(path, _label_columns(labels, ids, None if suffix == ".npz" else id_column))
         return
     with replacing(path) as temporary:
         np.save(temporary, labels)
 
 
-def labels_text(labels: NDArray[Any], ids: Sequence[Any] | None) -> str:
+def labels_text(
+    labels: NDArray[Any], ids: Sequence[Any] | None, id_column: str | None = None
+) -> str:
     """Give labels as CSV."""
-    return table_text(_label_columns(labels, ids))
+    return table_text(_label_columns(labels, ids, id_column))
 
 
-def _label_columns(labels: NDArray[Any], ids: Sequence[Any] | None) -> Columns:
+def _label_columns(
+    labels: NDArray[Any], ids: Sequence[Any] | None, id_column: str | None
+) -> Columns:
+    """Name ids by the column they are from, unless that means something else here."""
     if ids is None:
         return {"row": np.arange(len(labels)), "label": labels}
     names = np.array(ids)
     # An array of mixed things would be pickled, and not load without permission.
-    return {"id": names.astype(str) if names.dtype == object else names, "label": labels}
+    names = names.astype(str) if names.dtype == object else names
+    if id_column is None or id_column in ("row", "label"):
+        id_column = "id"
+    return {id_column: names, "label": labels}
 
 
 def write_table(path: Path, columns: Columns) -> None:

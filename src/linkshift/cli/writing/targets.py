@@ -67,6 +67,8 @@ def _check_target(path: Path, option: str, suffixes: Sequence[str], inputs: list
             f"{option} {path} is no ordinary file, and cannot be replaced by one. Name a file; "
             "for a pipe, leave the option out where the result then goes to stdout."
         )
+    if str(path) == "-":
+        raise InputError(f"{option} does not write to stdout. Name a file: {', '.join(suffixes)}.")
     if path.suffix.lower() not in suffixes:
         raise InputError(
             f"{option} {path}: unknown suffix {path.suffix!r}. Use one of {', '.join(suffixes)}."
@@ -93,7 +95,9 @@ def replacing(path: Path) -> Iterator[Path]:
         with files.replacing(path) as temporary:
             yield temporary
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}. Choose another place."
+        ) from error
 
 
 def write_text(path: Path, text: str) -> None:
