@@ -257,7 +257,7 @@ def to_json(pairs: Parsed, n_samples: int | None) -> str:
             "must_confidence": pairs.must_confidence.tolist(),
             "cannot_confidence": pairs.cannot_confidence.tolist(),
         }
-        | ({"apart": [group.tolist() for group in pairs.apart]} if len(pairs.apart) else {}),
+        | ({"apart": [*map(list, _groups_named(pairs))]} if len(pairs.apart) else {}),
         allow_nan=False,
     )
 
@@ -279,7 +279,7 @@ def read_json(source: PathLike, duplicates: Duplicates = "count") -> tuple[Parse
             *(data[name] for name in wanted[:4]), keyed=data["keyed_by"], duplicates=duplicates
         )
         if data["version"] == 2:
-            pairs = pairs._replace(apart=_groups(data))
+            pairs = _with_groups(pairs, data)
         if n_samples is not None:
             n_samples = check_count(n_samples)
             if pairs.names is None:
@@ -291,17 +291,27 @@ def read_json(source: PathLike, duplicates: Duplicates = "count") -> tuple[Parse
     return pairs, n_samples
 
 
-def _groups(data: dict[str, Any]) -> Groups:
-    """Check and read the groups of rows that are apart."""
+def _groups_named(pairs: Parsed) -> list[tuple[Hashable, ...]]:
+    """Groups of rows that are apart by row, or by id."""
+    return [named(group[None], pairs.names)[0] for group in pairs.apart]
+
+
+def _with_groups(pairs: Parsed, data: dict[str, Any]) -> Parsed:
+    """Check the groups of rows that are apart, and add them to pairs that are keyed alike."""
     parts = data.get("apart")
-    if data["keyed_by"] != "row":
-        raise ValueError("groups of rows that are apart are kept by row, and keyed_by is 'id'")
     if not isinstance(parts, list) or not all(isinstance(part, list) for part in parts):
         raise ValueError("'apart' must be a list of lists of rows, as links.to_json() writes it")
-    rows = [row for part in parts for row in part]
-    if not all(type(row) is int and 0 <= row < 2**63 for row in rows):
-        raise ValueError("'apart' must hold row numbers, counted from 0")
-    return Groups.of(rows, np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
+    entries = [row for part in parts for row in part]
+    group = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    if data["keyed_by"] == "row":
+        if not all(type(row) is int and 0 <= row < 2**63 for row in entries):
+            raise ValueError("'apart' must hold row numbers, counted from 0")
+        return pairs._replace(apart=Groups.of(entries, group))
+    if not all(type(name) in (str, int, float) and name == name for name in entries):
+        raise ValueError("'apart' must hold ids, which are text or numbers")
+    codes = {name: code for code, name in enumerate(pairs.names or ())}
+    coded = [codes.setdefault(name, len(codes)) for name in entries]
+    return pairs._replace(names=tuple(codes) or None, apart=Groups.of(coded, group))
 
 
 def load_json(source: PathLike) -> tuple[str, dict[str, Any]]:
