@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkshift._core.files import write_text
+from linkshift._core.messages import Advice, warn
 from linkshift._core.text import PathLike, check_text, csv_lines, is_number, short
 from linkshift.links._combine import named, weighted
 from linkshift.links._groups import Groups
@@ -49,6 +50,7 @@ class Record(NamedTuple):
     b: str
     kind: str
     confidence: float
+    percent: str  # the confidence as it was written, where that is in percent
 
 
 def write_csv(pairs: Parsed, path: PathLike) -> None:
@@ -102,6 +104,7 @@ class CsvContent(NamedTuple):
 def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     """Read what `write_csv` writes, and what people write by hand."""
     records = read_records(path)
+    _tell(records, path)
     texts = None
     convert: Callable[[str], Any] = str
     if ids is not None:
@@ -151,6 +154,23 @@ def read_records(path: PathLike) -> list[Record]:
     check_text(path)
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         return list(_records(file, path))
+
+
+def _tell(records: list[Record], path: PathLike) -> None:
+    """Warn of a file without links, and say how percents are read."""
+    if not records:
+        told = f"{os.fspath(path)} has a header, and no links below it."
+        warn(Advice(told, "Write a line for each pair, or leave the file out."))
+    percents = [record for record in records if record.percent]
+    if percents:
+        first, others = percents[0], ", as are others in percent" if percents[1:] else ""
+        warn(
+            Advice(
+                f"{os.fspath(path)}, line {first.line}: a confidence of {first.percent} is read as "
+                f"{first.confidence:g}{others}.",
+                "Shares from 0 to 1 are read without a word.",
+            )
+        )
 
 
 def _refuse_numbers(records: list[Record], path: PathLike) -> None:
@@ -228,13 +248,18 @@ def _record(row: dict[str, str], line: int, where: str) -> Record:
         if not row[column]:
             raise ValueError(f"{where}: column {column!r} is empty; expected a row or an id")
     text = row.get("confidence", "")
+    percent = text.endswith("%")
     try:
-        confidence = float(text) if text else 1.0
+        confidence = float(text.removesuffix("%")) if text else 1.0
+        if percent:
+            confidence /= 100
+            if not 0 < confidence <= 1:
+                raise ValueError
     except ValueError:
         raise ValueError(
             f"{where}: confidence must be a number in (0, 1] or empty, got {short(text)}"
         ) from None
-    return Record(line, row["a"], row["b"], kind, confidence)
+    return Record(line, row["a"], row["b"], kind, confidence, text if percent else "")
 
 
 def to_json(pairs: Parsed, n_samples: int | None) -> str:

@@ -143,8 +143,11 @@ class Clustering:
         """Cluster of each row of new data, in the columns (or views) that were clustered.
 
         Rows of a table that was prepared are given as they are, and prepared in the same way. Those
-        of a pandas DataFrame come back with its index.
+        of a pandas DataFrame come back with its index. A warning tells of rows far outside what was
+        clustered: farther from the nearest of those rows than three times the largest distance
+        that any of them has from its own nearest neighbour.
         """
+        from linkshift.methods.reach import warn_of_far
         from linkshift.tables.columns import index_of
         from linkshift.tables.preparing import Prepared
         from linkshift.tables.reading import with_index
@@ -156,7 +159,16 @@ class Clustering:
             )
         rows = self._new_rows(X) if self.recipe is None else self.recipe.transform(X)
         rows = scaled(rows, self.scalings)
-        return with_index(self.numbered(self.model.predict(rows)), index_of(X))
+        labels = self.numbered(self.model.predict(rows))
+        warn_of_far(self.model, rows, self._reach)
+        return with_index(labels, index_of(X))
+
+    @cached_property
+    def _reach(self) -> float:
+        """How far neighbours are from each other at most."""
+        from linkshift.methods.reach import reach_of
+
+        return reach_of(self.model)
 
     def _new_rows(self, X: Any) -> Any:
         """Columns of new rows, by name where they have names, as many as were clustered."""

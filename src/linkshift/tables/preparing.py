@@ -173,6 +173,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if sparse.issparse(data):
             names, X = [], data.tocsr()
             self.n_features_in_ = X.shape[1]
+            _warn_of_empty_rows(X)
         else:
             for column in data:
                 step, told = learn_step(
@@ -211,6 +212,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                     f"{self.n_features_in_}.",
                     "Give those that it was learned from.",
                 )
+            _warn_of_empty_rows(data.tocsr())
             return self._reduced(data.tocsr())
         by_name = {column.name: column for column in data}
         missing = [step["name"] for step in self.steps_ if step["name"] not in by_name]
@@ -458,6 +460,24 @@ def _sparse_reduction(X: Any, k: int) -> tuple[dict[str, Any], list[str]]:
         f"{min(share, 1.0):.0%} of the sum of squares."
     )
     return {"mean": None, "axes": svd.components_.tolist()}, [told]
+
+
+def _warn_of_empty_rows(X: Any) -> None:
+    """Tell of rows without entries: nothing sets them apart, and nothing joins them to others."""
+    empty = np.flatnonzero(np.diff((X != 0).tocsr().indptr) == 0).tolist()
+    if empty:
+        which = f"row {empty[0]}" if len(empty) == 1 else f"rows {listed(empty, 5)}"
+        warn(
+            Advice(
+                f"{len(empty):,} of {counted(X.shape[0], 'row')} without entries in the sparse "
+                f"matrix, such as texts without a known word: {which}. They are one point, at "
+                "zero: a cluster by themselves, or part of one that they have no word in common "
+                "with.",
+                "Leave them out, X[X.getnnz(axis=1) > 0], or give them entries: rarer words "
+                "(min_df=1), or embeddings of the texts.",
+                parameter="X",
+            )
+        )
 
 
 def _is_step(step: Any) -> bool:

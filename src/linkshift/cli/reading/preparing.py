@@ -76,7 +76,7 @@ def repeated(recipe: Preparation, table: Table, path: Any, console: Console) -> 
     for remark in table.remarks:
         console.say(remark)
     if isinstance(table, SparseTable):
-        with passed_on(f"{table.path}: "):
+        with console.warnings(), passed_on(f"{table.path}: "):
             return recipe.repeat(table.data)
     names = source_columns(recipe)
     known = (*table.lists, *table.names)
