@@ -49,7 +49,7 @@ def test_which_rows_and_how_far(blobs):
     largest = distance.min(axis=1).max()
     assert reach.reach_of(found.model) == pytest.approx(largest)
     at = blobs[np.argmax(blobs[:, 0])]
-    near, far = at + [2.9 * largest, 0], at + [3.1 * largest, 0]
+    near, far = (at + np.array([times * largest, 0.0]) for times in (2.9, 3.1))
     found.predict([near, at])
     with pytest.warns(Advice, match=r"1 of 3 rows is far .*\(row 1\): up to 3 times") as told:
         found.predict(pd.DataFrame([near, far, at], index=list("abc")))

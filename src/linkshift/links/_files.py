@@ -317,7 +317,7 @@ def read_json(source: PathLike, duplicates: Duplicates = "count") -> tuple[Parse
 
 
 def _groups_named(pairs: Parsed) -> list[tuple[Hashable, ...]]:
-    """Groups of rows that are apart by row, or by id."""
+    """Give groups of rows that are apart by row, or by id."""
     return [named(group[None], pairs.names)[0] for group in pairs.apart]
 
 

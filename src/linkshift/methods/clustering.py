@@ -235,7 +235,8 @@ def cluster(
         numbers = numbers_like(model.labels_, before, model.n_clusters_)
     told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
     named = _columns(X, reading.recipe)
-    found = Clustering(model.labels_, *told, scalings, reading.recipe, *named, numbers)
+    ids = None if reading.ids is None else list(reading.ids)
+    found = Clustering(model.labels_, *told, scalings, reading.recipe, *named, numbers, ids)
     return replace(found, labels=with_index(found.numbered(model.labels_), reading.index))
 
 

@@ -67,6 +67,8 @@ class Clustering:
     numbers : ndarray of shape (model.n_clusters_,) or None
         What each of the model's clusters is called in ``labels``, where an earlier clustering says
         so (``labels_like``); None where names are the model's own.
+    ids : list or None
+        Names of rows in the table's column of ids, where its index does not name them.
     """
 
     labels: Any
@@ -82,6 +84,7 @@ class Clustering:
     columns: tuple[str, ...] = ()
     views: Mapping[str, tuple[str, ...]] | None = None
     numbers: NDArray[np.int64] | None = None
+    ids: list[Any] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -202,8 +205,18 @@ class Clustering:
         """Give labels of the model the numbers that its clusters have here."""
         return numbered(labels, self.numbers)
 
-    def explain(self, row: int, **options: Any) -> Explanation:
-        """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`."""
+    def explain(self, row: Any, **options: Any) -> Explanation:
+        """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`.
+
+        Parameters
+        ----------
+        row : int or id
+            A row of the table that was clustered: its id where rows have ids, in the index or in a
+            column of the table, else its number, from 0. Beside ids that are all text, a number is
+            still that of a row.
+        **options
+            Those of the model's ``explain``; ``ids`` are names of all rows in the place of those.
+        """
         if not hasattr(self.model, "explain"):
             raise Refusal(
                 f"In the method {self.method} nothing moves, and there is no path to tell of.",
@@ -211,7 +224,11 @@ class Clustering:
                 if self.method == "kmeans"
                 else "model.view_importances_ says what each cluster goes by.",
             )
-        explanation: Explanation = self.model.explain(row, **options)
+        from linkshift.tables.ids import row_called
+
+        names = self.row_names() if options.get("ids") is None else list(options["ids"])
+        at = row_called(row, names, len(self.labels))
+        explanation: Explanation = self.model.explain(at, **options | {"ids": names})
         if self.scalings and not self._is_cosine():  # rows of length one have no units
             explanation = explanation.moved(self.scalings[0].undo)
         return explanation.renumbered(self.numbers)
@@ -338,9 +355,10 @@ class Clustering:
             and (value is None or isinstance(value, bool | int | float | str))
         }
         index = getattr(self.labels, "index", None)
+        ids = self.row_names() or (None if index is None else index.tolist())
         return {
             **self.shown(),
-            "ids": None if index is None else index.tolist(),
+            "ids": ids,
             "names": self.columns or None,
             "method": self.method,
             "why": self.why,
@@ -356,6 +374,15 @@ class Clustering:
             if "membership" in vars(self) or is_quick(*self.model._fit_X.shape)
             else None,
         }
+
+    def row_names(self) -> list[Any] | None:
+        """Ids of the rows, from the index or a column; None where there are none."""
+        from linkshift.tables.reading import counts_rows
+
+        index = getattr(self.labels, "index", None)
+        if index is None or counts_rows(index) or not index.is_unique:
+            return self.ids
+        return list(index.tolist())
 
     def scaling(self) -> Scaling:
         """Say what was done to all columns, those of views side by side."""
