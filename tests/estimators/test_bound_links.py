@@ -144,3 +144,17 @@ def test_links_by_id_without_an_index_that_names_rows():
                 model.fit(X, links=links)
     with pytest.raises(ValueError, match="'b' is not among the 2 sample ids"):
         ConstrainedMeanShift().fit(pd.DataFrame({"x": [0.0, 1.0]}, index=["a", "c"]), links=links)
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_bound_links_by_id_in_files(groups, tmp_path):
+    X, _ = two_blobs(2)
+    table = pd.DataFrame(X, index=[f"r{i}" for i in range(len(X))], columns=["x", "y"])
+    links = Links(cannot=[("r0", "r39")])
+    if groups:
+        links += Links.apart_within(pd.Series(np.arange(40) % 20, index=table.index))
+    model = ConstrainedMeanShift().with_links(links).fit(table)
+    model_files.save(model, tmp_path / "m.npz")
+    again = model_files.load(tmp_path / "m.npz")
+    assert again._bound_links == links
+    np.testing.assert_array_equal(clone(again).fit(table).labels_, model.labels_)

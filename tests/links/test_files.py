@@ -36,6 +36,7 @@ def same(left, right):
     assert np.array_equal(left.cannot_confidence, right.cannot_confidence)
 
 
+@pytest.mark.filterwarnings("ignore:.*no links below it")
 @settings(deadline=None)
 @given(WEIGHTED, WEIGHTED)
 def test_csv_round_trip_by_row(tmp_path_factory, must, cannot):
@@ -46,6 +47,7 @@ def test_csv_round_trip_by_row(tmp_path_factory, must, cannot):
     assert [file.name for file in path.parent.iterdir()] == ["links.csv"]
 
 
+@pytest.mark.filterwarnings("ignore:.*no links below it")
 @settings(deadline=None)
 @given(WEIGHTED, WEIGHTED, st.lists(NAME, min_size=10, max_size=10, unique=True))
 def test_csv_round_trip_by_id(tmp_path_factory, must, cannot, names):
