@@ -111,7 +111,7 @@ def test_lists_that_are_no_columns(refused, run, here, vectors):
     assert "lists of different lengths, such as 4 and 2" in refused("cluster", "u.parquet")
     lists[7] = None
     frame.assign(a=lists)[["a"]].to_parquet("v.parquet")
-    assert "a_0: missing in row 7" in refused("cluster", "v.parquet")
+    assert "no list in column 'a' in row 7, 1 of 60 rows" in refused("cluster", "v.parquet")
     frame.assign(a_0=1.0)[["a", "a_0"]].to_parquet("w.parquet")
     assert "two columns are called 'a_0'" in refused("cluster", "w.parquet")
 

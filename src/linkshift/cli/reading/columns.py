@@ -194,8 +194,8 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
             raise InputError(
                 f"{table.place(first)}: no list in column {name!r} in {shown_rows(absent)}, "
                 f"{len(absent):,} of {counted(table.n_rows, 'row')}. Delete these rows, or fill "
-                "them in (embed what is missing); linkshift cluster --prepare fills them with "
-                "medians."
+                "them in (embed what is missing)"
+                + ("; linkshift cluster --prepare fills them with medians." if choose else ".")
             )
     parts = []
     for what, wrong in (
