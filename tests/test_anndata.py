@@ -90,3 +90,17 @@ def test_it_is_written_to_a_file(tmp_path):
     again = module.read_h5ad(tmp_path / "a.h5ad")
     assert again.uns["linkshift"]["method"] == "consensus"
     assert again.obs["linkshift"].tolist() == adata.obs["linkshift"].tolist()
+
+
+def test_a_view_gets_its_labels_without_a_warning():
+    """Warnings are errors; what it is a view of stays as it was."""
+    module = pytest.importorskip("anndata")
+    X = np.repeat([0.0, 6.0], 20)[:, None] + np.random.default_rng(0).normal(size=(40, 3))
+    whole = module.AnnData(X, obs=pd.DataFrame(index=[f"cell{i}" for i in range(40)]))
+    part = whole[np.arange(40) % 2 == 0]
+    assert part.is_view
+    found = linkshift.anndata.cluster(part, n_clusters=2)
+    assert part.obs["linkshift"].astype(int).tolist() == found.labels.tolist()
+    assert part.uns["linkshift"]["n_clusters"] == 2
+    assert "linkshift" not in whole.obs
+    assert "linkshift" not in whole.uns

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkshift.links import Links
 from linkshift.metrics import (
     clustering_accuracy,
     labelled_score,
@@ -278,3 +279,12 @@ def test_nothing_left_to_score_raises():
         labelled_score([0, 1], [0, 1], [True, True])
     with pytest.raises(ValueError, match="labelled 1"):
         labelled_score([0, 1], [0, 1], [True])
+
+
+def test_a_link_report_tells_of_what_there_is():
+    labels = [0, 1, 0, 1]
+    apart = link_satisfaction(labels, Links.apart_within(["a", "a", "b", "b"]))
+    assert str(apart) == "groups 2 of 2 apart"
+    assert "groups apart" in apart._repr_html_()
+    assert str(link_satisfaction(labels, Links(must=[(0, 1)]))) == "must-links 0 of 1 kept"
+    assert str(link_satisfaction(labels, Links())) == "no links"

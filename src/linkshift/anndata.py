@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,9 @@ def cluster(
     """Cluster the observations of an AnnData object, as `linkshift.cluster` does.
 
     ``adata.obs[key_added]`` becomes the clusters as a category ("0", "1", ...; "-1" is noise), and
-    ``adata.uns[key_added]`` says how they were found. Both are replaced where they are there.
+    ``adata.uns[key_added]`` says how they were found. Both are replaced where they are there. A
+    view, such as ``part = adata[mask]``, becomes an object of its own that has them; what it is a
+    view of does not.
 
     Parameters
     ----------
@@ -81,7 +84,10 @@ def cluster(
         use_rep = _PCA if _PCA in adata.obsm else "X"
     rows, said = _rows(adata, use_rep)
     found = cluster_rows(rows, links, partial_labels=partial_labels, **params)
-    _write(adata, key_added, found, use_rep, said)
+    with warnings.catch_warnings():
+        # That a view becomes an object of its own when it is written to is what is documented.
+        warnings.filterwarnings("ignore", "Trying to modify attribute .* of view")
+        _write(adata, key_added, found, use_rep, said)
     return found
 
 

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from linkshift._core.labels import NOISE, count_clusters, is_noise
 from linkshift._core.markup import notebook, row
+from linkshift._core.text import counted
 
 if TYPE_CHECKING:
     from linkshift.links import Links
@@ -25,6 +26,8 @@ __all__ = [
     "n_clusters",
     "name_clusters",
 ]
+
+FEW = 10  # links held out, below which their share says little and its spread nothing
 
 
 def clustering_accuracy(
@@ -219,7 +222,8 @@ class HeldOut(NamedTuple):
         Mean of the share of must-links and of the share of cannot-links that hold; of one kind,
         its share.
     error : float
-        Standard error of it, from the parts that were held out in turn; nan for one part.
+        Standard error of it, from the parts that were held out in turn; nan for one part, and for
+        fewer than ten links.
     chance : float
         What chance would give: 0.5, where there are both kinds.
     n_links : int
@@ -232,7 +236,11 @@ class HeldOut(NamedTuple):
     n_links: int
 
     def __str__(self) -> str:
-        error = "" if self.error != self.error else f" \u00b1 {self.error:.0%}"
+        if self.n_links < FEW:
+            asked = counted(self.n_links, "link")
+            return f"{asked} held out, too few to say how well such links are met"
+        # Parts that all agree have no spread, which does not mean that there is no error.
+        error = f" \u00b1 {self.error:.0%}" if self.error >= 0.005 else ""
         return (
             f"links held out are met by {self.agreement:.0%}{error} ({self.n_links:,} asked, "
             f"{self.chance:.0%} is chance)"
@@ -302,16 +310,24 @@ class LinkReport:
             )
             if n
         ]
+        if n := self.n_apart:
+            kept = self.apart_kept
+            rows.append(row(f"{n:,}", f"{kept:,}", f"{n - kept:,}", name="groups apart"))
         title = "Links" if self.held_out is None else f"Links; {self.held_out}"
         return notebook(title if rows else "No links", ("", ">given", ">kept", ">violated"), rows)
 
     def __str__(self) -> str:
-        groups = f", groups {self.apart_kept} of {self.n_apart} apart" if self.n_apart else ""
-        return (
-            f"must-links {self.must_kept} of {self.n_must} kept, "
-            f"cannot-links {self.cannot_kept} of {self.n_cannot} kept{groups}"
-            + ("" if self.held_out is None else f"; {self.held_out}")
-        )
+        told = [
+            f"{what} {kept} of {n} {held}"
+            for what, kept, n, held in (
+                ("must-links", self.must_kept, self.n_must, "kept"),
+                ("cannot-links", self.cannot_kept, self.n_cannot, "kept"),
+                ("groups", self.apart_kept, self.n_apart, "apart"),
+            )
+            if n
+        ]
+        held_out = "" if self.held_out is None else f"; {self.held_out}"
+        return (", ".join(told) or "no links") + held_out
 
 
 def link_satisfaction(labels: ArrayLike, links: Links) -> LinkReport:

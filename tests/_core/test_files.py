@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from linkshift._core.files import replacing
+from linkshift._core.messages import Refusal
 
 
 def names(folder):
@@ -92,9 +93,18 @@ def test_of_a_symbolic_link_the_link_is_replaced(tmp_path):
     assert (tmp_path / "far").read_text() == "old"
 
 
-def test_nothing_written_and_no_folder_raise_as_usual(tmp_path):
+def test_nothing_written_raises_as_usual(tmp_path):
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "out"):
         pass
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "none" / "out") as temporary:
-        temporary.write_text("new")
     assert names(tmp_path) == []
+
+
+def test_no_folder_and_a_folder_are_refused(tmp_path):
+    with (
+        pytest.raises(Refusal, match=r"no folder .*none\. Make the folder first"),
+        replacing(tmp_path / "none" / "out"),
+    ):
+        pass
+    (tmp_path / "there").mkdir()
+    with pytest.raises(Refusal, match=r"is a folder\. Name a file"), replacing(tmp_path / "there"):
+        pass

@@ -113,7 +113,7 @@ def test_lists_that_are_no_columns(refused, run, here, vectors):
     assert "lists of different lengths, such as 4 and 2" in refused("cluster", "u.parquet")
     lists[7] = None
     frame.assign(a=lists)[["a"]].to_parquet("v.parquet")
-    assert "a_0: missing in row 7" in refused("cluster", "v.parquet")
+    assert "no list in column 'a' in row 7, 1 of 60 rows" in refused("cluster", "v.parquet")
     frame.assign(a_0=1.0)[["a", "a_0"]].to_parquet("w.parquet")
     assert "two columns are called 'a_0'" in refused("cluster", "w.parquet")
 
@@ -346,4 +346,43 @@ def test_nothing_on_stdin(here, monkeypatch):
     assert "stdin is empty" in result.stderr
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(InputError, match="nothing is piped"):
+<<<<<<< HEAD
         read_table("-", QUIET)
+=======
+        read_table("-")
+
+
+def test_lists_written_as_text(run, refused, here):
+    block = np.repeat([0.0, 5.0], 20)[:, None] + np.random.default_rng(0).normal(size=(40, 3))
+    frame = pd.DataFrame(
+        {"doc": [f"d{i}" for i in range(40)], "e": [str(r.tolist()) for r in block]}
+    )
+    frame.to_csv("text.csv", index=False)
+    np.save("block.npy", block)
+    result = run("cluster", "text.csv", "--clusters", 2)
+    assert "text.csv: lists written as text are read as numbers in 'e'." in result.stderr
+    assert result.stdout == run("cluster", "block.npy", "--clusters", 2).stdout
+    frame.loc[[3, 17], "e"] = None
+    frame.to_csv("gaps.csv", index=False)
+    told = refused("cluster", "gaps.csv", "--id-column", "doc")
+    assert "no list in column 'e' in rows 3, 17, 2 of 40 rows. Delete these rows" in told
+    frame["e"] = "[0.1 0.2 ... 0.9]"
+    frame.to_csv("cut.csv", index=False)
+    assert "cut short by '...'" in refused("cluster", "cut.csv")
+
+
+def test_rows_without_entries_and_far_rows(run, here):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(1.0, size=(60, 40)).astype(float)
+    counts[[5, 8]] = 0
+    sparse.save_npz("counts.npz", sparse.csr_matrix(counts))
+    told = run("cluster", "counts.npz", "--save", "m.npz").stderr
+    assert "2 of 60 rows without entries in the sparse matrix" in told
+    assert "2 of 60 rows without entries" in run("predict", "m.npz", "counts.npz").stderr
+    pd.DataFrame(rng.normal(size=(60, 2)), columns=["x", "y"]).to_csv("a.csv", index=False)
+    pd.DataFrame({"x": [0.0, 1e4], "y": [0.1, 0.2]}).to_csv("b.csv", index=False)
+    run("cluster", "a.csv", "--save", "m.npz")
+    told = run("predict", "m.npz", "b.csv").stderr
+    assert "Warning: 1 of 2 rows is far outside what was clustered (row 1)" in told
+    assert "far" not in run("predict", "m.npz", "a.csv").stderr
+>>>>>>> w-nu1

@@ -256,3 +256,12 @@ def test_options_that_make_no_sense(refused, data, links):
 
 def test_missing_file(refused):
     assert "does not exist" in refused("links", "check", "links.csv")
+
+
+def test_links_without_links_and_in_percent(run, data, links):
+    empty = links()
+    for args in (("cluster", data, "--links", empty), ("links", "check", empty)):
+        assert "links.csv has a header, and no links below it." in run(*args).stderr
+    file = links("0,1,must,95%", header="a,b,kind,confidence")
+    for args in (("cluster", data, "--links", file), ("links", "check", file)):
+        assert "a confidence of 95% is read as 0.95." in run(*args).stderr

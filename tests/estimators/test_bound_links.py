@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
@@ -111,3 +112,49 @@ def test_bertopic():
     found, _ = model.fit_transform(texts, embeddings)
     assert len(set(found)) == 2
     assert all(len(set(np.array(found)[topic == t].tolist())) == 1 for t in (0, 1))
+
+
+@pytest.mark.parametrize("how", ["fit", "bound", "dict"])
+def test_links_by_id_are_found_in_the_index(how):
+    """As `linkshift.cluster` finds them, whatever the order of the table."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(10, 2)), rng.normal(5, 1, size=(10, 2))])
+    table = pd.DataFrame(X, index=[f"r{i}" for i in range(20)]).sample(frac=1, random_state=1)
+    table.columns = ["x", "y"]
+    links = Links(cannot=[("r0", "r19"), ("r1", "r2")], must=[("r0", "r5")])
+    by_row = links.resolve(table.index)
+    expected = ConstrainedMeanShift().fit(table.to_numpy(), links=by_row)
+    model = ConstrainedMeanShift()
+    if how == "bound":
+        model = model.with_links(links).fit(table)
+    elif how == "dict":
+        given = {"must": links.must_ids, "cannot": links.cannot_ids}
+        model = model.fit(table, links=given)
+    else:
+        model = model.fit(table, links=links)
+    assert model.links_ == by_row
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+
+
+def test_links_by_id_without_an_index_that_names_rows():
+    links = Links(cannot=[("a", "b")])
+    for X in (np.zeros((2, 1)), pd.DataFrame({"x": [0.0, 1.0]})):
+        for model in (ConstrainedMeanShift(), ConstrainedMeanShift().with_links(links)):
+            with pytest.raises(Refusal, match=r"keyed by id, such as 'a'.*set_index.*resolve"):
+                model.fit(X, links=links)
+    with pytest.raises(ValueError, match="'b' is not among the 2 sample ids"):
+        ConstrainedMeanShift().fit(pd.DataFrame({"x": [0.0, 1.0]}, index=["a", "c"]), links=links)
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_bound_links_by_id_in_files(groups, tmp_path):
+    X, _ = two_blobs(2)
+    table = pd.DataFrame(X, index=[f"r{i}" for i in range(len(X))], columns=["x", "y"])
+    links = Links(cannot=[("r0", "r39")])
+    if groups:
+        links += Links.apart_within(pd.Series(np.arange(40) % 20, index=table.index))
+    model = ConstrainedMeanShift().with_links(links).fit(table)
+    model_files.save(model, tmp_path / "m.npz")
+    again = model_files.load(tmp_path / "m.npz")
+    assert again._bound_links == links
+    np.testing.assert_array_equal(clone(again).fit(table).labels_, model.labels_)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linkshift._core.messages import Advice
 from linkshift.links import Links, RowRangeError, _files
 
 PAIR = st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda p: p[0] < p[1])
@@ -35,6 +36,7 @@ def same(left, right):
     assert np.array_equal(left.cannot_confidence, right.cannot_confidence)
 
 
+@pytest.mark.filterwarnings("ignore:.*no links below it")
 @settings(deadline=None)
 @given(WEIGHTED, WEIGHTED)
 def test_csv_round_trip_by_row(tmp_path_factory, must, cannot):
@@ -45,6 +47,7 @@ def test_csv_round_trip_by_row(tmp_path_factory, must, cannot):
     assert [file.name for file in path.parent.iterdir()] == ["links.csv"]
 
 
+@pytest.mark.filterwarnings("ignore:.*no links below it")
 @settings(deadline=None)
 @given(WEIGHTED, WEIGHTED, st.lists(NAME, min_size=10, max_size=10, unique=True))
 def test_csv_round_trip_by_id(tmp_path_factory, must, cannot, names):
@@ -257,3 +260,22 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         Links([(2, 3)]).to_csv(path)
     assert path.read_text() == before
     assert [file.name for file in tmp_path.iterdir()] == ["links.csv"]
+
+
+def test_percents_are_shares(tmp_path):
+    path = tmp_path / "links.csv"
+    path.write_text("a,b,kind,confidence\n0,1,must,95%\n1,2,cannot,0.5\n2,3,must,7.5 %\n")
+    with pytest.warns(Advice, match=r"line 2: a confidence of 95% is read as 0.95, as are others"):
+        links = Links.read_csv(path)
+    assert links.must_confidence.tolist() == [0.95, 0.075]
+    for text in ("0%", "150%", "%", "-3%", "nan%"):
+        path.write_text(f"a,b,kind,confidence\n0,1,must,{text}\n")
+        with pytest.raises(ValueError, match=r"line 2: confidence must be a number in \(0, 1\]"):
+            Links.read_csv(path)
+
+
+def test_a_file_without_links_is_told(tmp_path):
+    path = tmp_path / "links.csv"
+    path.write_text("a,b,kind\n\n")
+    with pytest.warns(Advice, match=r"links.csv has a header, and no links below it"):
+        assert Links.read_csv(path) == Links()

@@ -5,11 +5,13 @@ import pickle
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkshift import Links
+from linkshift._core.messages import Refusal
 from linkshift.links import ClosedLinks, ConflictError
 
 N = 9
@@ -122,7 +124,7 @@ def test_files_and_counts(tmp_path):
         ("[[0, 1]", "[[0, -1]", "row numbers"),
         ("[[0, 1]", "[0", "list of lists"),
         ("[[0, 1]", "[[0, 70]", "row 70, which is out of range"),
-        ('"row"', '"id"', "kept by row"),
+        ('"apart": [[0', '"apart": [[null', "row numbers"),
     ]:
         with pytest.raises(ValueError, match=message):
             Links.read_json(text.replace(old, new))
@@ -163,3 +165,53 @@ def test_together_within_is_a_chain(column):
     links = Links.together_within(column)
     assert as_set(links.closure(N).must_pairs()) == expanded(column)
     assert len(links.must) < N
+
+
+NAMES = list("ihgfedcba")
+
+
+@given(COLUMN, COLUMN, st.permutations(range(N)))
+def test_groups_of_a_series_go_by_its_index(column, other, order):
+    """Of a table in any order, the groups are those of the same rows."""
+    series = pd.Series(column, index=NAMES)
+    for make in (Links.apart_within, Links.together_within):
+        links = make(series)
+        assert links.keyed_by_id == bool(make(column))
+        assert links.n_samples is None
+        table = [NAMES[i] for i in order]
+        expected = make(column)[list(order)] if make == Links.apart_within else None
+        if links and expected is not None:
+            assert links.resolve(table) == expected
+        if links:
+            assert links.resolve(NAMES) == make(column)
+            assert Links.read_json(links.to_json()) == links
+    both = Links.apart_within(series) + Links.apart_within(pd.Series(other, index=NAMES))
+    if both:
+        assert both.resolve(NAMES) == Links.apart_within(column) + Links.apart_within(other)
+
+
+def test_groups_of_a_series_beside_pairs_of_ids():
+    links = Links([("a", "c")]) + Links.apart_within(pd.Series([1, 1, 1], index=["c", "a", "b"]))
+    assert [conflict.cannot for conflict in links.conflicts()] == [("a", "c")]
+    assert links.resolve(["x", "a", "b", "c"]).apart[0].tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match="names 'c', which is not among the 2 sample ids"):
+        Links.apart_within(pd.Series([1, 1, 1], index=["c", "a", "b"])).resolve(["a", "b"])
+    left = links.resolve(["b", "a"], missing="drop")
+    assert (len(left.must), left.apart[0].tolist()) == (0, [0, 1])
+    with pytest.raises(ValueError, match="apart needs row numbers"):
+        _ = links.apart
+
+
+def test_a_series_that_counts_rows_or_names_them_twice():
+    assert Links.apart_within(pd.Series([1, 1, 2])).n_samples == 3
+    assert not Links.together_within(pd.Series([1, 1, 2], index=[0, 1, 2])).keyed_by_id
+    with pytest.raises(Refusal, match=r"'a' is the id of row 0 and of row 1.*to_numpy"):
+        Links.apart_within(pd.Series([1, 1], index=["a", "a"]))
+
+
+@pytest.mark.parametrize("text", ['[["a", null]]', '[["a", true]]', '[["a", ["b"]]]', '"a"'])
+def test_groups_by_id_in_json_are_checked(text):
+    links = Links.apart_within(pd.Series([1, 1], index=["a", "b"])).to_json()
+    assert '"apart": [["a", "b"]]' in links
+    with pytest.raises(ValueError, match="'apart' must"):
+        Links.read_json(links.replace('[["a", "b"]]', text))

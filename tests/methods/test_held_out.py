@@ -106,3 +106,14 @@ def test_refusals():
     with pytest.raises(Refusal, match="none to hold out"):
         linkshift.cluster(X, held_out=5)
     assert linkshift.cluster(X, links).link_report.held_out is None
+
+
+def test_few_links_make_no_figure():
+    """Three links that hold, each in its turn, have no spread, and say next to nothing."""
+    y = np.repeat([0, 1], 20)
+    few = held_out_agreement(lambda _: y, Links.sample(y, 3, random_state=0), NONE, 40, 3)
+    assert (few.n_links, few.agreement) == (3, 1.0)
+    assert np.isnan(few.error)
+    assert str(few) == "3 links held out, too few to say how well such links are met"
+    many = held_out_agreement(lambda _: y, Links.sample(y, 20, random_state=0), NONE, 40, 3)
+    assert str(many) == f"links held out are met by 100% ({many.n_links} asked, 50% is chance)"

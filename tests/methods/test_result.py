@@ -195,3 +195,9 @@ def test_what_is_no_table_is_told():
     cells = SimpleNamespace(obs=None, var=None)
     with pytest.raises(Refusal, match="AnnData"):
         linkshift.cluster(cells)
+
+
+@pytest.mark.parametrize("write", ["report", "save"])
+def test_folders_that_are_not_there(found, tmp_path, write):
+    with pytest.raises(Refusal, match=r"there is no folder .*missing\. Make the folder first"):
+        getattr(found, write)(tmp_path / "missing" / "x.html")

@@ -38,6 +38,8 @@ WIDE, WIDE_NEW = (np.hstack([x, RNG.normal(scale=0.2, size=(len(x), 68))]) for x
 FRAME, FRAME_NEW = (pd.DataFrame(x, columns=["length", "width"]) for x in (X, NEW))
 KNOWN = np.where(np.arange(60) % 20 < 5, TRUTH, -1)
 LINKS = Links(must=[(0, 1), (20, 21)], cannot=[(0, 20), (20, 40), (1, 41)])
+NAMES = [f"r{i}" for i in range(60)]
+BY_ID = Links(must=[("r0", "r1")]) + Links.apart_within(pd.Series(np.arange(60) % 20, index=NAMES))
 MUST = Links(must=[(0, 1), (20, 21), (40, 41)])
 SOFT = Links(must=[(0, 1)], cannot=[(0, 20), (20, 40)], cannot_confidence=[0.9, 0.5])
 MANY = Links.sample(TRUTH, 20, random_state=0)
@@ -125,6 +127,11 @@ CASES = {
         ConstrainedMeanShift().with_links(LINKS + Links.apart_within(np.arange(60) % 20)).fit(X),
         X,
         NEW,
+    ),
+    "constrained_by_id": lambda: (
+        ConstrainedMeanShift().with_links(BY_ID).fit(FRAME.set_axis(NAMES)),
+        FRAME,
+        FRAME_NEW,
     ),
     "constrained_frame": lambda: (
         ConstrainedMeanShift(kernel="gaussian", schedule="geometric").fit(FRAME, links=LINKS),

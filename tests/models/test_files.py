@@ -236,7 +236,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
 def test_files_that_cannot_be_opened_raise_as_usual(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(Refusal, match="Make the folder first"):
         save(small_model(), tmp_path / "none" / "m")
 
 

@@ -336,3 +336,24 @@ def test_any_number_of_threads(table):
     with threadpool_limits(1):
         one = prepare(wide).X
     np.testing.assert_array_equal(prepare(wide).X, one)
+
+
+def test_rows_of_a_sparse_matrix_without_entries_are_told():
+    """All are one point, which makes a cluster of its own."""
+    rng = np.random.default_rng(0)
+    X = sparse.lil_matrix((60, 30))
+    for row in range(60):
+        X[row, rng.choice(10, size=4, replace=False) + 10 * (row % 2)] = 1.0
+    whole = X.tocsr()
+    X[[4, 9, 17]] = 0.0
+    X = X.tocsr()
+    X.data[X.indptr[20] : X.indptr[21]] = 0.0  # entries that say zero are none
+    match = r"4 of 60 rows without entries .*rows 4, 9, 17, 20\..*getnnz"
+    with pytest.warns(Advice, match=match):
+        prepare(X, pca=5)
+    with pytest.warns(Advice) as told:
+        found = linkshift.cluster(X, n_clusters=3)
+    assert sum("without entries" in str(one.message) for one in told) == 1
+    with pytest.warns(Advice, match=r"1 of 10 rows without entries .*row 7\."):
+        found.predict(X[10:20])
+    prepare(whole, pca=5)

@@ -57,6 +57,22 @@ def test_the_index_names_rows_for_links(frame):
         linkshift.cluster(frame.reset_index(drop=True), links)
 
 
+def test_groups_of_a_column_are_found_by_the_index():
+    """A table in another order has other rows in these places."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.arange(4.0), 10)[:, None] * [9, 4] + rng.normal(size=(40, 2))
+    frame = pd.DataFrame(X, columns=["x", "y"], index=np.arange(40) * 7 + 3)
+    frame["photo"] = np.arange(40) % 10
+    links = Links.apart_within(frame["photo"])
+    moved = frame.sample(frac=1, random_state=0)
+    found = linkshift.cluster(moved[["x", "y"]], links)
+    photo = moved["photo"].to_numpy()
+    assert found.links == Links.apart_within(photo)
+    assert not pd.DataFrame({"p": photo, "c": found.labels}).duplicated().any()
+    with pytest.raises(Refusal, match=r"keyed by id, such as 3.*apart_within\(column.to_numpy"):
+        linkshift.cluster(X, links)
+
+
 def test_links_by_row_of_a_table_with_another_index(frame):
     links = Links(must=[(0, 1)])
     with pytest.warns(Advice, match="sorted as when you answered"):
@@ -102,7 +118,7 @@ def test_lists(X):
         linkshift.cluster(table.assign(year=2000))
     with pytest.raises(Refusal, match="Several columns hold lists"):
         linkshift.cluster(table.assign(more=list(X)))
-    with pytest.raises(Refusal, match=r"prepare\(table\) fills gaps"):
+    with pytest.raises(Refusal, match=r"1 of 60 rows without a list.*row 0\."):
         linkshift.cluster(table.assign(embedding=[None, *X[1:]]))
     with pytest.raises(Refusal, match=r"2 values missing .* in column embedding; first in row 0"):
         linkshift.cluster(table.assign(embedding=[[None, None], *X[1:]]))

@@ -36,7 +36,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     The temporary file is hidden, beside the target, and gone if anything is raised, Ctrl-C
     included. What was written is on the disk before the target is replaced. Of a symbolic link
     the link itself is replaced: the file that it leads to stays as it was. Pipes and devices are
-    refused.
+    refused, and folders that are not there.
 
     Examples
     --------
@@ -55,6 +55,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise Refusal(
             f"{target} is no ordinary file, and cannot be replaced by one.", "Name a file."
         )
+    if not target.parent.is_dir():
+        raise Refusal(
+            f"{target} cannot be written: there is no folder {target.parent}.",
+            "Make the folder first, or name another.",
+        )
+    if target.is_dir():
+        raise Refusal(f"{target} is a folder.", "Name a file in it.")
     # The suffix stays last: NumPy and matplotlib go by it.
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.tmp{target.suffix}")
     try:

@@ -110,7 +110,8 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         y : ignored
             For scikit-learn's conventions only; known classes enter by ``partial_labels``.
         links : Links, default=None
-            Must-links and cannot-links.
+            Must-links and cannot-links. Those that are keyed by id are found in the index of a
+            DataFrame.
         partial_labels : array-like of shape (n_samples,), default=None
             Known classes, -1 (or None, NaN) where unknown; they become links and join ``links``.
 
@@ -130,7 +131,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
     ) -> Self:
         """Read, close the links, fit, keep; whatever raises leaves an earlier fit as it was."""
         _refuse_links_as_y(y)
-        links = self._links_for_fit(links)
+        links = self._links_for_fit(links, X)
         with all_or_none(self):
             data = self._read(X, reset=True)
             self._check_combinations()

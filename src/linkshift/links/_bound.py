@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from linkshift._core.messages import Refusal
+from linkshift._core.text import short
 from linkshift.links._links import Links
+from linkshift.links._parse import index_names
 
 
 class BindsLinks:
@@ -27,7 +29,7 @@ class BindsLinks:
         Parameters
         ----------
         links : Links or None
-            Links by row, for the data that ``fit`` will see; what ``fit(X, links=...)`` takes.
+            Links for the data that ``fit`` will see; what ``fit(X, links=...)`` takes.
             With their number of rows (``Links(..., n_samples=n)``) they are refused for a part of
             the data, as cross-validation makes it. None takes bound links away.
 
@@ -69,15 +71,35 @@ class BindsLinks:
         bound = self._bound_links
         return text if bound is None else f"{text}.with_links({bound!r})"
 
-    def _links_for_fit(self, links: Any) -> Any:
-        """Give the links that ``fit`` was given, or else those that are bound."""
+    def _links_for_fit(self, links: Any, X: Any) -> Any:
+        """Give the links that ``fit`` was given, or else those that are bound, by row."""
         bound = self._bound_links
         if links is None or bound is None:
-            return bound if links is None else links
+            return _by_row(bound if links is None else links, X)
         if Links.coerce(links) != bound:
             raise Refusal(
                 "There are links in fit and others that with_links has bound.",
                 "Give them in one place; with_links(None) takes the bound ones away.",
                 parameter="links",
             )
+        return _by_row(links, X)
+
+
+def _by_row(links: Any, X: Any) -> Any:
+    """Find the rows of links that are keyed by id in the index of a DataFrame."""
+    if links is None or not isinstance(links, Links | dict | tuple):
         return links
+    found = Links.coerce(links)
+    if not found.keyed_by_id:
+        return links
+    names = index_names(X)
+    if names is None:
+        assert found._pairs.names is not None
+        raise Refusal(
+            f"The links are keyed by id, such as {short(found._pairs.names[0])}, and X has no "
+            "index that names its rows.",
+            "Give a DataFrame that has the ids for its index, table.set_index('name'), or call "
+            "links.resolve(ids) with the ids in the order of rows.",
+            parameter="links",
+        )
+    return found.resolve(names)

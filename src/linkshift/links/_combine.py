@@ -9,6 +9,7 @@ from unicodedata import normalize
 import numpy as np
 
 from linkshift._core.text import short
+from linkshift.links._groups import Groups
 from linkshift.links._parse import (
     KINDS,
     FloatArray,
@@ -32,18 +33,21 @@ def named(codes: IntArray, names: tuple[Hashable, ...] | None) -> list[tuple[Has
 
 
 def frozen(parsed: Parsed) -> Parsed:
-    """Give a read-only copy in which every id is used by some pair."""
-    must, cannot, names = parsed.must, parsed.cannot, parsed.names
+    """Give a read-only copy in which every id is used by some pair or group."""
+    must, cannot, names, apart = parsed.must, parsed.cannot, parsed.names, parsed.apart
     if names is not None:
-        used = np.unique(np.concatenate((must, cannot)))
-        must, cannot = np.searchsorted(used, must), np.searchsorted(used, cannot)
+        ends = np.concatenate((must.ravel(), cannot.ravel(), apart.member))
+        used, place = np.unique(ends, return_inverse=True)
+        n_must, n_pairs = must.size, must.size + cannot.size
+        must, cannot = place[:n_must].reshape(-1, 2), place[n_must:n_pairs].reshape(-1, 2)
+        apart = Groups.coded(place[n_pairs:], apart)
         names = tuple(names[code] for code in used.tolist()) or None
     # Copies: nobody outside may hold a writable view of a frozen value.
     confidences = np.array(parsed.must_confidence), np.array(parsed.cannot_confidence)
     arrays = (np.array(must), np.array(cannot), *confidences)
     for array in arrays:
         array.setflags(write=False)
-    return Parsed(*arrays, names, parsed.apart)
+    return Parsed(*arrays, names, apart)
 
 
 def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Parsed:
@@ -58,7 +62,23 @@ def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Pa
         if missing == "raise" and not known.all():
             raise _unknown_id(parsed, kind, int(np.argmin(known)), table)
         out[kind], out[f"{kind}_confidence"] = found[known], confidence[known]
-    return Parsed(**out, names=None, apart=parsed.apart)
+    apart = parsed.apart
+    if parsed.names is not None and len(apart):
+        lost = apart.member[rows[apart.member] < 0]
+        if missing == "raise" and len(lost):
+            raise _unknown_member(names[int(lost[0])], len(np.unique(lost)), table)
+        apart = apart.mapped(rows)
+    return Parsed(**out, names=None, apart=apart)
+
+
+def _unknown_member(name: Hashable, n_lost: int, table: dict[Hashable, int]) -> PairError:
+    more = f" (nor {n_lost - 1:,} more)" if n_lost > 1 else ""
+    return UnknownIdError(
+        f"a group of rows that are apart names {short(name)}, which is not among the {len(table)} "
+        f"sample ids{more}{_other_form(name, table)}",
+        python="; make the groups of a column of this table, or leave such rows out with "
+        "links.resolve(ids, missing='drop')",
+    )
 
 
 def _unknown_id(parsed: Parsed, kind: Kind, position: int, table: dict[Hashable, int]) -> PairError:
@@ -98,7 +118,7 @@ def union(first: Parsed, second: Parsed) -> Parsed:
         out[kind], out[f"{kind}_confidence"] = without_duplicates(
             np.concatenate(pairs), np.concatenate(confidence)
         )
-    return Parsed(**out, names=tuple(codes) or None, apart=first.apart + second.apart)
+    return Parsed(**out, names=tuple(codes) or None, apart=recoded[0].apart + recoded[1].apart)
 
 
 def _recoded(parsed: Parsed, codes: dict[Hashable, int]) -> Parsed:
@@ -107,7 +127,9 @@ def _recoded(parsed: Parsed, codes: dict[Hashable, int]) -> Parsed:
         return parsed
     new = np.array([codes.setdefault(name, len(codes)) for name in parsed.names], dtype=np.int64)
     return parsed._replace(
-        must=np.sort(new[parsed.must], axis=1), cannot=np.sort(new[parsed.cannot], axis=1)
+        must=np.sort(new[parsed.must], axis=1),
+        cannot=np.sort(new[parsed.cannot], axis=1),
+        apart=parsed.apart.mapped(new),
     )
 
 
@@ -145,6 +167,9 @@ def without(parsed: Parsed, must: IntArray, cannot: IntArray) -> Parsed:
 def identity(parsed: Parsed) -> Hashable:
     """Give what two equal sets of pairs have in common, whatever their order."""
     parts: list[Hashable] = [parsed.apart.member.tobytes(), parsed.apart.start.tobytes()]
+    if (names := parsed.names) is not None:
+        groups = (frozenset(names[code] for code in group.tolist()) for group in parsed.apart)
+        parts = [frozenset(groups)]
     for kind in KINDS:
         pairs, confidence = weighted(parsed, kind)
         if parsed.names is None:

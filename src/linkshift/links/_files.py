@@ -15,7 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkshift._core.files import write_text
+<<<<<<< HEAD
 from linkshift._core.text import SEPARATORS, PathLike, check_text, csv_lines, is_number, near, short
+=======
+from linkshift._core.messages import Advice, warn
+from linkshift._core.text import PathLike, check_text, csv_lines, is_number, short
+>>>>>>> w-nu1
 from linkshift.links._combine import named, weighted
 from linkshift.links._groups import Groups
 from linkshift.links._parse import (
@@ -49,6 +54,7 @@ class Record(NamedTuple):
     b: str
     kind: str
     confidence: float
+    percent: str  # the confidence as it was written, where that is in percent
 
 
 def write_csv(pairs: Parsed, path: PathLike) -> None:
@@ -102,6 +108,7 @@ class CsvContent(NamedTuple):
 def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     """Read what `write_csv` writes, and what people write by hand."""
     records = read_records(path)
+    _tell(records, path)
     texts = None
     convert: Callable[[str], Any] = str
     if ids is not None:
@@ -163,6 +170,23 @@ def find_separator(path: PathLike) -> str:
         if _NEEDED.issubset(cell.strip().lower() for cell in cells):
             return separator
     return ","
+
+
+def _tell(records: list[Record], path: PathLike) -> None:
+    """Warn of a file without links, and say how percents are read."""
+    if not records:
+        told = f"{os.fspath(path)} has a header, and no links below it."
+        warn(Advice(told, "Write a line for each pair, or leave the file out."))
+    percents = [record for record in records if record.percent]
+    if percents:
+        first, others = percents[0], ", as are others in percent" if percents[1:] else ""
+        warn(
+            Advice(
+                f"{os.fspath(path)}, line {first.line}: a confidence of {first.percent} is read as "
+                f"{first.confidence:g}{others}.",
+                "Shares from 0 to 1 are read without a word.",
+            )
+        )
 
 
 def _refuse_numbers(records: list[Record], path: PathLike) -> None:
@@ -242,13 +266,18 @@ def _record(row: dict[str, str], line: int, where: str) -> Record:
         if not row[column]:
             raise ValueError(f"{where}: column {column!r} is empty; expected a row or an id")
     text = row.get("confidence", "")
+    percent = text.endswith("%")
     try:
-        confidence = float(text) if text else 1.0
+        confidence = float(text.removesuffix("%")) if text else 1.0
+        if percent:
+            confidence /= 100
+            if not 0 < confidence <= 1:
+                raise ValueError
     except ValueError:
         raise ValueError(
             f"{where}: confidence must be a number in (0, 1] or empty, got {short(text)}"
         ) from None
-    return Record(line, row["a"], row["b"], kind, confidence)
+    return Record(line, row["a"], row["b"], kind, confidence, text if percent else "")
 
 
 def to_json(pairs: Parsed, n_samples: int | None) -> str:
@@ -271,7 +300,7 @@ def to_json(pairs: Parsed, n_samples: int | None) -> str:
             "must_confidence": pairs.must_confidence.tolist(),
             "cannot_confidence": pairs.cannot_confidence.tolist(),
         }
-        | ({"apart": [group.tolist() for group in pairs.apart]} if len(pairs.apart) else {}),
+        | ({"apart": [*map(list, _groups_named(pairs))]} if len(pairs.apart) else {}),
         allow_nan=False,
     )
 
@@ -293,7 +322,7 @@ def read_json(source: PathLike, duplicates: Duplicates = "count") -> tuple[Parse
             *(data[name] for name in wanted[:4]), keyed=data["keyed_by"], duplicates=duplicates
         )
         if data["version"] == 2:
-            pairs = pairs._replace(apart=_groups(data))
+            pairs = _with_groups(pairs, data)
         if n_samples is not None:
             n_samples = check_count(n_samples)
             if pairs.names is None:
@@ -305,17 +334,27 @@ def read_json(source: PathLike, duplicates: Duplicates = "count") -> tuple[Parse
     return pairs, n_samples
 
 
-def _groups(data: dict[str, Any]) -> Groups:
-    """Check and read the groups of rows that are apart."""
+def _groups_named(pairs: Parsed) -> list[tuple[Hashable, ...]]:
+    """Give groups of rows that are apart by row, or by id."""
+    return [named(group[None], pairs.names)[0] for group in pairs.apart]
+
+
+def _with_groups(pairs: Parsed, data: dict[str, Any]) -> Parsed:
+    """Check the groups of rows that are apart, and add them to pairs that are keyed alike."""
     parts = data.get("apart")
-    if data["keyed_by"] != "row":
-        raise ValueError("groups of rows that are apart are kept by row, and keyed_by is 'id'")
     if not isinstance(parts, list) or not all(isinstance(part, list) for part in parts):
         raise ValueError("'apart' must be a list of lists of rows, as links.to_json() writes it")
-    rows = [row for part in parts for row in part]
-    if not all(type(row) is int and 0 <= row < 2**63 for row in rows):
-        raise ValueError("'apart' must hold row numbers, counted from 0")
-    return Groups.of(rows, np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
+    entries = [row for part in parts for row in part]
+    group = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    if data["keyed_by"] == "row":
+        if not all(type(row) is int and 0 <= row < 2**63 for row in entries):
+            raise ValueError("'apart' must hold row numbers, counted from 0")
+        return pairs._replace(apart=Groups.of(entries, group))
+    if not all(type(name) in (str, int, float) and name == name for name in entries):
+        raise ValueError("'apart' must hold ids, which are text or numbers")
+    codes = {name: code for code, name in enumerate(pairs.names or ())}
+    coded = [codes.setdefault(name, len(codes)) for name in entries]
+    return pairs._replace(names=tuple(codes) or None, apart=Groups.of(coded, group))
 
 
 def load_json(source: PathLike) -> tuple[str, dict[str, Any]]:

@@ -66,6 +66,11 @@ class Groups:
             array.setflags(write=False)
         return cls(member, start)
 
+    @classmethod
+    def coded(cls, member: IntArray, like: Groups) -> Groups:
+        """Build from other names of the members of some groups, one for each entry."""
+        return cls.of(member, like.group) if len(like) else like
+
     def __len__(self) -> int:
         """Give the number of groups."""
         return len(self.start) - 1

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
 
+from linkshift._core.messages import Refusal
 from linkshift.links import _sparse
 from linkshift.links._build import RandomState, class_codes, links_of_labels, sample_of_labels
 from linkshift.links._groups import Groups
-from linkshift.links._parse import Parsed, parse
+from linkshift.links._parse import Parsed, index_names, parse, row_of_id
 from linkshift.links._value import PairSet
 
 
@@ -92,7 +94,10 @@ class MadeLinks(PairSet):
         Parameters
         ----------
         column : array-like of shape (n_samples,)
-            The group of each row; -1, None, NaN or blank text where a row is in none.
+            The group of each row; -1, None, NaN or blank text where a row is in none. A pandas
+            Series whose index is not 0, 1, 2, ... gives groups of the ids in its index, which
+            ``linkshift.cluster`` and ``fit`` find in the index of a table, in any order;
+            ``column.to_numpy()`` counts rows instead.
 
         Examples
         --------
@@ -105,10 +110,11 @@ class MadeLinks(PairSet):
         >>> (links + Links(must=[(1, 3)])).closure().are_apart([(0, 3), (0, 4), (1, 4)])
         array([ True, False,  True])
         """
-        codes = class_codes(column)
+        codes, ids = class_codes(column), _ids(column)
         rows, none = np.flatnonzero(codes >= 0), np.empty((0, 2), dtype=np.int64)
         groups = Groups.of(rows, codes[rows])
-        return cls._make(Parsed(none, none, np.empty(0), np.empty(0), None, groups), len(codes))
+        made = Parsed(none, none, np.empty(0), np.empty(0), ids, groups)
+        return cls._make(made, len(codes) if ids is None else None)
 
     @classmethod
     def together_within(cls, column: Any) -> Self:
@@ -117,7 +123,9 @@ class MadeLinks(PairSet):
         Parameters
         ----------
         column : array-like of shape (n_samples,)
-            The group of each row; -1, None, NaN or blank text where a row is in none.
+            The group of each row; -1, None, NaN or blank text where a row is in none. A pandas
+            Series whose index is not 0, 1, 2, ... gives links between the ids in its index, as in
+            `apart_within`.
 
         Examples
         --------
@@ -125,12 +133,13 @@ class MadeLinks(PairSet):
         >>> Links.together_within(["a", "b", "a", "a"]).must.tolist()
         [[0, 2], [2, 3]]
         """
-        codes = class_codes(column)
+        codes, ids = class_codes(column), _ids(column)
         order = np.argsort(codes, kind="stable")
         order = order[codes[order] >= 0]
         same = codes[order[1:]] == codes[order[:-1]]
         must = np.column_stack((order[:-1][same], order[1:][same]))
-        return cls._make(parse(must, None, None, None), len(codes))
+        made = parse(must, None, None, None)._replace(names=ids)
+        return cls._make(made, len(codes) if ids is None else None)
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Self:
@@ -151,3 +160,17 @@ class MadeLinks(PairSet):
         """
         arguments, n_samples = _sparse.of_matrix(matrix)
         return cls._make(parse(**arguments), n_samples)
+
+
+def _ids(column: Any) -> tuple[Hashable, ...] | None:
+    """Names of rows in the index of a pandas Series; None where it only counts them."""
+    names = index_names(column)
+    try:
+        if names is not None:
+            row_of_id(names)
+    except ValueError as error:
+        raise Refusal(
+            f"The index of the column does not name rows: {error}.",
+            "Give column.to_numpy() to count rows, or a column whose index has ids.",
+        ) from error
+    return names

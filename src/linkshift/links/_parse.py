@@ -56,7 +56,7 @@ class UnknownIdError(PairError):
 
 
 class Parsed(NamedTuple):
-    """Pairs as codes: row numbers, or positions in `names` when keyed by id; groups by row."""
+    """Pairs and groups as codes: row numbers, or positions in `names` when keyed by id."""
 
     must: IntArray
     cannot: IntArray
@@ -109,6 +109,15 @@ def as_items(values: Any) -> list[Any]:
         # A datetime's `tolist` may turn it into a number; its scalars are hashable as they are.
         return list(array) if array.dtype.kind in "mM" else list(array.tolist())
     return list(values)
+
+
+def index_names(table: Any) -> tuple[Hashable, ...] | None:
+    """Names of rows in the index of a pandas object; None where it only counts them, or is none."""
+    index = getattr(table, "index", None)
+    if not hasattr(table, "iloc") or index is None:
+        return None
+    names = as_items(index)
+    return None if names == list(range(len(names))) else tuple(names)
 
 
 def row_of_id(ids: Iterable[Hashable]) -> dict[Hashable, int]:

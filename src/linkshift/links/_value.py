@@ -61,7 +61,7 @@ class PairSet:
     @property
     def apart(self) -> tuple[IntArray, ...]:
         """Groups of rows that are all apart from each other, as `apart_within` gives them."""
-        return tuple(self._pairs.apart)
+        return tuple(self._by_row("apart").apart)
 
     @property
     def separates(self) -> bool:

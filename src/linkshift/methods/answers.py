@@ -138,11 +138,12 @@ def by_row(links: Any, reading: Reading) -> Any:
             )
         return found
     if ids is None:
-        first = (*found.must_ids, *found.cannot_ids)[0][0]
+        first = (found._pairs.names or ("?",))[0]
         raise Refusal(
             f"The links are keyed by id, such as {first!r}, and the data have no ids.",
             "Give a DataFrame that has them for its index, table.set_index('name'), or call "
-            "links.resolve(ids) with the ids in the order of rows.",
+            "links.resolve(ids) with the ids in the order of rows. Groups of a column count rows "
+            "where they are made by Links.apart_within(column.to_numpy()).",
             parameter="links",
         )
     return found.resolve(ids)

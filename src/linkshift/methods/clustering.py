@@ -235,7 +235,8 @@ def cluster(
         numbers = numbers_like(model.labels_, before, model.n_clusters_)
     told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
     named = _columns(X, reading.recipe)
-    found = Clustering(model.labels_, *told, scalings, reading.recipe, *named, numbers)
+    ids = None if reading.ids is None else list(reading.ids)
+    found = Clustering(model.labels_, *told, scalings, reading.recipe, *named, numbers, ids)
     return replace(found, labels=with_index(found.numbered(model.labels_), reading.index))
 
 
@@ -352,6 +353,9 @@ def choose(
             return Choice("mean-shift", f"the method that {name} is for", {})
     if not len(links):
         return Choice("consensus", "no links to go by: the partition that most agree on", {})
-    what = "known labels" if labelled else counted(len(links), "link")
-    help_ = "helps" if what == "1 link" else "help"
+    n_pairs, n_groups = len(links.must) + len(links.cannot), len(links.apart)
+    told = [counted(n_pairs, "link")] if n_pairs else []
+    told += [f"{counted(n_groups, 'group')} of rows apart"] if n_groups else []
+    what = "known labels" if labelled else " and ".join(told)
+    help_ = "helps" if len(links) == 1 and not labelled else "help"
     return Choice("consensus", f"{what} {help_} to choose among partitions", {})

@@ -10,7 +10,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift.links import Links
 from linkshift.links._closure import components
-from linkshift.metrics import HeldOut
+from linkshift.metrics import FEW, HeldOut
 
 __all__ = ["held_out_agreement"]
 
@@ -80,7 +80,8 @@ def held_out_agreement(
     agreement = _balanced(musts, cannots)
     parts = [_balanced(*one) for one in kept if all(map(len, one)) or not _both(musts, cannots)]
     parts = [one for one in parts if not np.isnan(one)]
-    error = float(np.std(parts, ddof=1) / np.sqrt(len(parts))) if len(parts) > 1 else np.nan
+    spread = len(parts) > 1 and len(musts) + len(cannots) >= FEW
+    error = float(np.std(parts, ddof=1) / np.sqrt(len(parts))) if spread else np.nan
     chance = 0.5
     if not _both(musts, cannots):
         chance = float(np.mean(by_chance)) if len(musts) else 1 - float(np.mean(by_chance))

@@ -67,6 +67,8 @@ class Clustering:
     numbers : ndarray or None
         What each of the model's clusters is called in ``labels``, where an earlier clustering says
         so (``labels_like``); None where names are the model's own.
+    ids : list or None
+        Names of rows in the table's column of ids, where its index does not name them.
     """
 
     labels: Any
@@ -82,6 +84,7 @@ class Clustering:
     columns: tuple[str, ...] = ()
     views: Mapping[str, tuple[str, ...]] | None = None
     numbers: NDArray[np.int64] | None = None
+    ids: list[Any] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -143,8 +146,11 @@ class Clustering:
         """Cluster of each row of new data, in the columns (or views) that were clustered.
 
         Rows of a table that was prepared are given as they are, and prepared in the same way. Those
-        of a pandas DataFrame come back with its index.
+        of a pandas DataFrame come back with its index. A warning tells of rows far outside what was
+        clustered: farther from the nearest of those rows than three times the largest distance
+        that any of them has from its own nearest neighbour.
         """
+        from linkshift.methods.reach import warn_of_far
         from linkshift.tables.columns import index_of
         from linkshift.tables.preparing import Prepared
         from linkshift.tables.reading import with_index
@@ -156,7 +162,16 @@ class Clustering:
             )
         rows = self._new_rows(X) if self.recipe is None else self.recipe.transform(X)
         rows = scaled(rows, self.scalings)
-        return with_index(self.numbered(self.model.predict(rows)), index_of(X))
+        labels = self.numbered(self.model.predict(rows))
+        warn_of_far(self.model, rows, self._reach)
+        return with_index(labels, index_of(X))
+
+    @cached_property
+    def _reach(self) -> float:
+        """How far neighbours are from each other at most."""
+        from linkshift.methods.reach import reach_of
+
+        return reach_of(self.model)
 
     def _new_rows(self, X: Any) -> Any:
         """Columns of new rows, by name where they have names, as many as were clustered."""
@@ -190,8 +205,18 @@ class Clustering:
         """Give labels of the model the numbers that its clusters have here."""
         return numbered(labels, self.numbers)
 
-    def explain(self, row: int, **options: Any) -> Explanation:
-        """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`."""
+    def explain(self, row: Any, **options: Any) -> Explanation:
+        """Say why a row is in its cluster; see :meth:`ConstrainedMeanShift.explain`.
+
+        Parameters
+        ----------
+        row : int or id
+            A row of the table that was clustered: its id where rows have ids, in the index or in a
+            column of the table, else its number, from 0. Beside ids that are all text, a number is
+            still that of a row.
+        **options
+            Those of the model's ``explain``; ``ids`` are names of all rows in the place of those.
+        """
         if not hasattr(self.model, "explain"):
             raise Refusal(
                 f"In the method {self.method} nothing moves, and there is no path to tell of.",
@@ -199,7 +224,11 @@ class Clustering:
                 if self.method == "kmeans"
                 else "model.view_importances_ says what each cluster goes by.",
             )
-        explanation: Explanation = self.model.explain(row, **options)
+        from linkshift.tables.ids import row_called
+
+        names = self.row_names() if options.get("ids") is None else list(options["ids"])
+        at = row_called(row, names, len(self.labels))
+        explanation: Explanation = self.model.explain(at, **options | {"ids": names})
         if self.scalings and not self._is_cosine():  # rows of length one have no units
             explanation = explanation.moved(self.scalings[0].undo)
         return explanation.renumbered(self.numbers)
@@ -327,9 +356,10 @@ class Clustering:
             and (value is None or isinstance(value, bool | int | float | str))
         }
         index = getattr(self.labels, "index", None)
+        ids = self.row_names() or (None if index is None else index.tolist())
         return {
             **self.shown(),
-            "ids": None if index is None else index.tolist(),
+            "ids": ids,
             "names": self.columns or None,
             "method": self.method,
             "why": self.why,
@@ -345,6 +375,15 @@ class Clustering:
             if "membership" in vars(self) or is_quick(*self.model._fit_X.shape)
             else None,
         }
+
+    def row_names(self) -> list[Any] | None:
+        """Ids of the rows, from the index or a column; None where there are none."""
+        from linkshift.tables.reading import counts_rows
+
+        index = getattr(self.labels, "index", None)
+        if index is None or counts_rows(index) or not index.is_unique:
+            return self.ids
+        return list(index.tolist())
 
     def scaling(self) -> Scaling:
         """Say what was done to all columns, those of views side by side."""

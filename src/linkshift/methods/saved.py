@@ -30,6 +30,7 @@ def save(found: Clustering, path: str | os.PathLike[str], **more: Any) -> None:
 def notes_of(found: Clustering) -> dict[str, Any]:
     """Say in plain values what a model file keeps beside the model."""
     index, recipe = getattr(found.labels, "index", None), found.recipe
+    names = found.row_names() or (None if index is None else index.tolist())
     columns = found.columns or tuple(map(str, range(found.model._fit_X.shape[1])))
     set_aside, held_out = found.set_aside, found.link_report.held_out
     return {
@@ -39,7 +40,7 @@ def notes_of(found: Clustering) -> dict[str, Any]:
         "columns": list(columns),
         "views": found.views and {name: list(names) for name, names in found.views.items()},
         "id_column": None if index is None or index.name is None else str(index.name),
-        "ids": None if index is None else plain_ids(index.tolist()),
+        "ids": None if names is None else plain_ids(names),
         **found.scaling().about(),
         **({} if recipe is None else {"preparation": recipe.to_plain()}),
         "numbers": None if found.numbers is None else found.numbers.tolist(),

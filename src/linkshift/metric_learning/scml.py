@@ -269,7 +269,7 @@ class SCML(BindsLinks, _OnlyGlobal, _Transforms, BaseEstimator):
         -------
         self
         """
-        links = self._links_for_fit(links)
+        links = self._links_for_fit(links, X)
         self._check_options(y, links)
         if links is not None:
             links = Links.coerce(links).expanded()

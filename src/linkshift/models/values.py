@@ -61,6 +61,24 @@ class _Grouped(NamedTuple):
         return Links._make(self.pairs._pairs._replace(apart=groups), n)
 
 
+class _ById(NamedTuple):
+    """Links that are keyed by id, as bound links may be."""
+
+    text: str
+
+    def links(self) -> Links:
+        """Read them; nothing but the text itself, which could name a file."""
+        if not self.text.startswith("{"):
+            raise Refused("its links by id are none")
+        try:
+            found = Links.read_json(self.text, duplicates="raise")
+        except (ValueError, TypeError) as error:
+            raise Refused("its links by id are none") from error
+        if not found.keyed_by_id:
+            raise Refused("its links by id are none")
+        return found
+
+
 _ENDS = {"start": "any", "stop": "any", "step": "any"}
 _KERNELS = {"bandwidth": "float >0 | f n >0", "profile": "Profile", "dimension": "float 0.. ?"}
 # Values that are written as what their builder is given: class, rules, builder.
@@ -89,6 +107,7 @@ _OBJECTS: dict[str, tuple[type, Rules, Callable[..., Any]]] = {
         {"pairs": "Links", "member": "i * 0..", "start": "i * 0.."},
         lambda pairs, member, start: _Grouped(pairs, member, start).links(),
     ),
+    "by_id": (_ById, {"text": "str"}, lambda text: _ById(text).links()),
     "profile": (Profile, {"name": "str", "reach": "any"}, Profile),
     "range": (range, _ENDS, lambda start, stop, step: range(start, stop, step)),
     "slice": (slice, _ENDS, lambda start, stop, step: slice(start, stop, step)),
@@ -140,7 +159,10 @@ class Encoder:
             if all(type(text) is str for text in texts):  # names of columns in scikit-learn
                 return {"text": texts}
             return {"array": self._put(value, where)}
-        if kind is Links and len(value.apart):
+        if kind is Links and value.keyed_by_id:
+            value = _ById(value.to_json())
+            kind = _ById
+        elif kind is Links and len(value.apart):
             value = _Grouped.of(value)
             kind = _Grouped
         for name, (cls, rules, _) in _OBJECTS.items():

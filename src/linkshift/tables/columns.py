@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkshift._core.arrays import Array
-from linkshift._core.messages import Refusal
-from linkshift.tables.lists import is_list, list_matrix
+from linkshift._core.messages import Advice, Refusal, warn
+from linkshift._core.text import short
+from linkshift.tables.lists import is_list, list_matrix, lists_in_text
 
 __all__ = ["Column", "columns_of", "index_of", "is_table", "kind_of", "word"]
 
@@ -201,4 +202,15 @@ def _texts(name: str, cells: list[Any]) -> Column:
     for row, cell in enumerate(cells):
         missing = cell is None or cell != cell or (isinstance(cell, str) and not cell.strip())
         out[row] = None if missing else word(cell)
-    return Column(name, "text", out)
+    lists = lists_in_text(out)
+    if lists is None:
+        return Column(name, "text", out)
+    if not isinstance(lists, str):
+        warn(
+            Advice(
+                f"Column {name!r} holds lists of numbers written as text; they are read as numbers "
+                f"({short(next(cell for cell in out if cell is not None))}).",
+                "Parquet keeps lists as they are: table.to_parquet(path).",
+            )
+        )
+    return _lists(name, lists if isinstance(lists, str) else list_matrix(lists))

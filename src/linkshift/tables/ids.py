@@ -1,16 +1,19 @@
-"""Columns of whole numbers that name rows instead of measuring them."""
+"""Names of rows: columns of whole numbers that are ids, and rows called by their ids."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Refusal
 
-__all__ = ["ids_of", "says_ids", "seems_ids"]
+__all__ = ["ids_of", "row_called", "says_ids", "seems_ids"]
 
 _NAME = re.compile(
     r"(^|[\s_.:-])(id|ids|uid|uuid|guid|pk|key|rowid|row_?id)$|[a-z]I[dD]$", re.ASCII
@@ -71,6 +74,30 @@ def seems_ids(values: Array) -> str:
     if equal >= _NO_CHANCE and len(np.unique(values)) == n:
         return "holds whole numbers that all differ, as ids do"
     return ""
+
+
+def row_called(row: Any, names: list[Any] | None, n: int) -> Any:
+    """Give the number of a row that is called by its id, or by its number."""
+    is_number = isinstance(row, Integral)
+    if names is not None and row in names:
+        return names.index(row)
+    if is_number and not any(isinstance(name, Real) for name in names or ()):
+        return row
+    if names is None:
+        if not isinstance(row, str):
+            return row  # the model says what is wrong with it
+        raise Refusal(
+            f"There is no row {row!r}: rows have no ids here.",
+            f"Give the number of a row, from 0 to {n - 1}, or cluster a DataFrame with ids for "
+            "its index.",
+            parameter="row",
+        )
+    close = get_close_matches(str(row), [str(name) for name in names], n=1)
+    raise Refusal(
+        f"No row has the id {row!r}.{f' Did you mean {close[0]!r}?' if close else ''}",
+        f"Rows are called by their ids here, such as {names[0]!r}.",
+        parameter="row",
+    )
 
 
 def _are_whole(values: Array) -> bool:

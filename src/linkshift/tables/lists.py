@@ -9,7 +9,9 @@ import numpy as np
 
 from linkshift._core.arrays import Array
 
-__all__ = ["is_list", "list_matrix", "part_names"]
+__all__ = ["is_list", "list_matrix", "lists_in_text", "part_names"]
+
+CUT = "lists of numbers as text, cut short by '...'"
 
 
 def is_list(cell: Any) -> bool:
@@ -58,6 +60,44 @@ def list_matrix(cells: Iterable[Any]) -> Array | str:
     full = np.full((len(rows), block.shape[1]), np.nan, dtype=block.dtype)
     full[filled] = block
     return full
+
+
+def lists_in_text(cells: Iterable[Any]) -> list[Any] | str | None:
+    """Read lists that were written as text, such as "[0.1, 0.2]"; None where a cell is empty.
+
+    Commas or spaces are between the numbers, as Python and NumPy print them. Gives None where other
+    text is among them, or lists of different lengths, and words where NumPy left numbers out.
+
+    Examples
+    --------
+    >>> from linkshift.tables.lists import lists_in_text
+    >>> lists_in_text(["[1, 2]", None, "[3. 4.]"])
+    [array([1., 2.]), None, array([3., 4.])]
+    >>> lists_in_text(["[1, 2]", "none"]) is None
+    True
+    """
+    found: list[Any] = []
+    width = None
+    for cell in cells:
+        text = cell.strip() if isinstance(cell, str) else None
+        if not text:
+            if not _is_missing(cell) and text is None:
+                return None
+            found.append(None)
+            continue
+        if text[0] + text[-1] != "[]":
+            return None
+        if "..." in text or "\u2026" in text:
+            return CUT
+        try:
+            numbers = np.array(text[1:-1].replace(",", " ").split(), dtype=np.float64)
+        except ValueError:
+            return None
+        width = len(numbers) if width is None else width
+        if len(numbers) != width or width < 2:
+            return None
+        found.append(numbers)
+    return found if width is not None else None
 
 
 def _is_missing(cell: Any) -> bool:

@@ -11,25 +11,22 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
-from linkshift._core.threads import one_blas_thread
 from linkshift.tables.columns import LISTS, Column, columns_of, index_of
 from linkshift.tables.ids import ids_of
+from linkshift.tables.reducing import reduction, warn_of_empty_rows
 from linkshift.tables.steps import FIELDS, do_step, learn_step, names_of
+from linkshift.tables.written import FORMS, PLAIN
 
 __all__ = ["Preparation", "Prepared", "prepare"]
 
 ScaleName = Literal["standard", "minmax", "none"]
 
-_FROM = 50  # columns from which on principal components take their place, and how many at most
-_HELD = 0.95  # share of the variance that is enough
-_SPARSE = 100  # components of sparse data
 _MOST_NAMED = 6
 _SCALED = {"standard": "mean 0, spread 1", "minmax": "from 0 to 1"}
 
@@ -37,6 +34,8 @@ _SCALED = {"standard": "mean 0, spread 1", "minmax": "from 0 to 1"}
 class Preparation(TransformerMixin, BaseEstimator):
     """What a person would do to a table before clustering it, learned once.
 
+    Text that is mostly numbers is read as such (37% as 0.37; 1,234.5 and 1.234,5 alike, by what
+    most cells of a column look like), and ISO dates, as 2024-05-31, as days since 1970.
     Numbers that are missing are filled with the median, text with the most frequent word, and a
     column says where (by 0.5, half of what words count); heavy-tailed numbers are taken by their
     logarithm, and numbers are scaled. Text becomes a column of zeros and ones for each word.
@@ -173,6 +172,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         if sparse.issparse(data):
             names, X = [], data.tocsr()
             self.n_features_in_ = X.shape[1]
+            warn_of_empty_rows(X)
         else:
             for column in data:
                 step, told = learn_step(
@@ -195,7 +195,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             said.append(f"{counted(len(scaled), 'column')} of numbers scaled: {how}.")
         self.feature_names_in_ = np.array(names, dtype=object)
         self.steps_ = steps
-        self.reduction_, told = _reduction(X, self.pca)
+        self.reduction_, told = reduction(X, self.pca)
         self.said_ = said + told
         return self._reduced(X)
 
@@ -211,6 +211,7 @@ class Preparation(TransformerMixin, BaseEstimator):
                     f"{self.n_features_in_}.",
                     "Give those that it was learned from.",
                 )
+            warn_of_empty_rows(data.tocsr())
             return self._reduced(data.tocsr())
         by_name = {column.name: column for column in data}
         missing = [step["name"] for step in self.steps_ if step["name"] not in by_name]
@@ -410,57 +411,6 @@ def _made(steps: Sequence[dict[str, Any]], columns: Sequence[Column]) -> tuple[A
     return made, odd
 
 
-def _reduction(X: Any, pca: Any) -> tuple[dict[str, Any] | None, list[str]]:
-    """Find principal components where they are wanted, and say what they hold."""
-    n, d = X.shape
-    least = min(n, d - 1 if sparse.issparse(X) and d > 1 else d)
-    if isinstance(pca, Integral) and pca > least:
-        raise Refusal(
-            f"There are {counted(n, 'row')} and {counted(d, 'column')}, which have no {pca} "
-            "principal components.",
-            f"Take pca={least} or fewer.",
-            command=f"Take --pca {least} or fewer.",
-            parameter="pca",
-            value=pca,
-        )
-    if sparse.issparse(X):
-        if pca is None:
-            raise Refusal(
-                "Sparse data are clustered by their main components, and pca=None takes none.",
-                "Give pca='auto' or a number; X.toarray() takes all columns as they are.",
-                parameter="pca",
-            )
-        return _sparse_reduction(X, min(_SPARSE, least) if pca == "auto" else int(pca))
-    if pca is None or (pca == "auto" and d < _FROM):
-        return None, []
-    with one_blas_thread():  # with more, the last bits would depend on their number
-        found = PCA(min(_FROM, least) if pca == "auto" else int(pca), random_state=0).fit(X)
-    held, axes = np.cumsum(found.explained_variance_ratio_), found.components_
-    if pca == "auto":
-        axes = axes[: 1 + int(np.searchsorted(held, _HELD))]
-    share = held[len(axes) - 1] if np.isfinite(held).all() else 1.0  # of equal rows
-    told = f"{d:,} columns became {counted(len(axes), 'principal component')}, which "
-    told += f"{'holds' if len(axes) == 1 else 'hold'} {share:.0%} of the variance."
-    mean = np.asarray(found.mean_, dtype=np.float64)
-    return {"mean": mean.tolist(), "axes": axes.astype(np.float64).tolist()}, [told]
-
-
-def _sparse_reduction(X: Any, k: int) -> tuple[dict[str, Any], list[str]]:
-    if not np.isfinite(X.data).all():
-        raise Refusal("The sparse matrix has values that are not finite.", "Fill or remove them.")
-    with one_blas_thread():
-        svd = TruncatedSVD(k, random_state=0).fit(X.astype(np.float64))
-    whole = float((X.data.astype(np.float64) ** 2).sum())
-    share = float((svd.singular_values_**2).sum()) / whole if whole else 1.0
-    filled = X.nnz / max(X.shape[0] * X.shape[1], 1)
-    told = (
-        f"The sparse matrix ({X.shape[0]:,} x {X.shape[1]:,}, {filled:.2g} of it filled) became "
-        f"{counted(k, 'column')} by a truncated singular value decomposition, which keeps "
-        f"{min(share, 1.0):.0%} of the sum of squares."
-    )
-    return {"mean": None, "axes": svd.components_.tolist()}, [told]
-
-
 def _is_step(step: Any) -> bool:
     """Whether a value is a step, field by field."""
     fields = {"name": str, "kind": str} | FIELDS.get(step["kind"], {})
@@ -476,6 +426,7 @@ def _is_step(step: Any) -> bool:
             return False
         return len(set(step["levels"])) == len(step["levels"])
     fine = all(type(number) is float and math.isfinite(number) for number in numbers)
+    fine &= step.get("form", PLAIN) in FORMS
     return fine and step["spread"] > 0 and step.get("log", 0.0) >= 0
 
 

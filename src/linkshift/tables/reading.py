@@ -13,11 +13,16 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
 from linkshift.tables.columns import LISTS, Column, columns_of, index_of, is_table
 from linkshift.tables.ids import ids_of
+from linkshift.tables.lists import CUT
 from linkshift.tables.preparing import Preparation, Prepared
 
 __all__ = ["Reading", "counts_rows", "is_made", "read_given", "refuse_gaps", "with_index"]
 
 _PREPARE = "linkshift.prepare(table) makes numbers of them, and says how: cluster what it gives."
+_UNCUT = (
+    "NumPy leaves numbers out of long arrays when it prints them, and they are lost: save the "
+    "table again with lists, array.tolist(), or as Parquet."
+)
 _NUMBERS = ("number", "true/false")
 
 
@@ -81,6 +86,7 @@ def read_given(X: Any) -> Reading:
                     "linkshift.prepare(table) takes all columns: cluster what it gives.",
                 )
             )
+        _refuse_missing_lists(lists[0], index if index is not None and not ids else ids)
         return _as_it_is(lists, index, ids)
     _refuse_others(columns)
     rest = [column for column in columns if column.name not in names]
@@ -105,6 +111,20 @@ def _as_it_is(columns: list[Column], index: Any, ids: Any) -> Reading:
     return Reading(recipe.learn(columns), index, ids, recipe)
 
 
+def _refuse_missing_lists(column: Column, names: Any) -> None:
+    """Refuse rows without a list, by their ids, and say what to do with them."""
+    missing = np.flatnonzero(np.isnan(column.values).all(axis=1)).tolist()
+    if missing:
+        called = listed((missing if names is None else [names[row] for row in missing]), 5)
+        which = "row" if len(missing) == 1 else "rows"
+        raise Refusal(
+            f"{len(missing):,} of {counted(len(column.values), 'row')} without a list in "
+            f"{column.name!r}: {which} {called}.",
+            f"Leave them out, table[table[{column.name!r}].notna()], or fill them in (embed what "
+            "is missing); linkshift.prepare(table) fills them with medians.",
+        )
+
+
 def _refuse_others(columns: list[Column]) -> None:
     """Refuse columns that are no numbers."""
     others = [f"{column.name} ({column.kind})" for column in columns if column.kind not in _NUMBERS]
@@ -112,7 +132,7 @@ def _refuse_others(columns: list[Column]) -> None:
         raise Refusal(
             f"{counted(len(others), 'column')} of the table "
             f"{'is' if len(others) == 1 else 'are'} no numbers: {listed(others)}.",
-            _PREPARE,
+            _UNCUT if any(column.kind == CUT for column in columns) else _PREPARE,
         )
 
 

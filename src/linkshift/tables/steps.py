@@ -12,10 +12,11 @@ import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
-from linkshift._core.text import counted, is_number, short
+from linkshift._core.text import counted, short
 from linkshift.tables.columns import LISTS, Column, word
 from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.lists import part_names
+from linkshift.tables.written import PLAIN, days_in, form_of, numbers_in, shown_form
 
 __all__ = ["FIELDS", "do_step", "learn_step", "names_of"]
 
@@ -37,7 +38,7 @@ _NUMBER: dict[str, type] = {
     "spread": float,
 }
 FIELDS: dict[str, dict[str, type]] = {
-    "number": _NUMBER,
+    "number": _NUMBER | {"form": str},
     "true/false": _NUMBER,
     "date": _NUMBER,
     "text": {"fill": str, "missing": bool, "levels": list, "other": bool},
@@ -49,12 +50,14 @@ def learn_step(
     column: Column, *, max_levels: int, log: bool, scale: str, takes_ids: bool
 ) -> tuple[Step | None, list[str]]:
     """Find what to do with a column, and say it; None leaves it out."""
+    told: list[str] = []
+    form = PLAIN
     if column.kind == "text":
-        column, told = _numbers_among_text(column)
+        column, form, told = _numbers_among_text(column)
         if column.kind == "text":
             return _learn_text(column, max_levels)
-    else:
-        told = []
+    if column.kind == "date":
+        told.append("dates, taken as days since 1970")
     if column.kind not in FIELDS:
         return None, [f"left out, it holds {column.kind}"]
     values, more = _without_infinite(column.values)
@@ -80,6 +83,7 @@ def learn_step(
     if not there.all():
         told.append(_filled(there, how, f"{fill:g}"))
     step: Step = {"kind": column.kind, "fill": fill, "missing": not there.all(), "log": 0.0}
+    step |= {"form": form} if column.kind == "number" else {}
     if column.kind == "number" and log and (unit := _log_unit(known)):
         step["log"] = unit
         told.append(f"logarithm of 1 + |x| / {unit:.4g} with the sign of x, for its heavy tail")
@@ -169,27 +173,31 @@ def _learn_lists(name: str, values: Array, scale: str, told: list[str]) -> tuple
     return {**step, "spread": spread if spread > 0 else 1.0}, told
 
 
-def _numbers_among_text(column: Column) -> tuple[Column, list[str]]:
-    """Take a column for numbers where more than half of its text is."""
+def _numbers_among_text(column: Column) -> tuple[Column, str, list[str]]:
+    """Take a column for numbers, or for dates, where more than half of its text is."""
     cells = [cell for cell in column.values if cell is not None]
-    wrong = [cell for cell in cells if not is_number(cell)]
-    if not cells or len(wrong) * 2 >= len(cells):
-        return column, []
-    return Column(column.name, "number", _floats(column.values)), _lost(wrong)
+    if not cells:
+        return column, PLAIN, []
+    form, n_numbers = form_of(cells)
+    kind, values, told = "number", numbers_in(column.values, form), shown_form(cells, form)
+    if n_numbers * 2 <= len(cells):
+        kind, form, values, told = "date", PLAIN, days_in(column.values), []
+    pairs = zip(column.values, np.isnan(values), strict=True)
+    wrong = [cell for cell, lost in pairs if lost and cell is not None and cell.lower() != "nan"]
+    if len(wrong) * 2 >= len(cells):
+        return column, PLAIN, []
+    return Column(column.name, kind, values), form, told + _lost(wrong, kind)
 
 
-def _lost(wrong: list[Any]) -> list[str]:
+def _lost(wrong: list[Any], kind: str) -> list[str]:
     if not wrong:
         return []
-    return [f"{counted(len(wrong), 'cell')} no number ({short(wrong[0])}), taken as missing"]
+    what = "date" if kind == "date" else "number"
+    return [f"{counted(len(wrong), 'cell')} no {what} ({short(wrong[0])}), taken as missing"]
 
 
 def _truths(cells: Array) -> Array:
     return np.array([_TRUTH.get(str(cell).lower(), np.nan) for cell in cells])
-
-
-def _floats(cells: Array) -> Array:
-    return np.array([float(c) if c is not None and is_number(c) else np.nan for c in cells])
 
 
 def _without_infinite(values: Array) -> tuple[Array, list[str]]:
@@ -276,16 +284,20 @@ def _as_kind(step: Step, column: Column) -> tuple[Array, list[str]]:
         return column.values, []
     if column.kind == "text":
         cells = column.values
-        read = _truths if kind == "true/false" else _floats
-        values = read(cells)
+        if kind == "number":
+            values = numbers_in(cells, step["form"])
+        else:
+            values = days_in(cells) if kind == "date" else _truths(cells)
         pairs = zip(cells, np.isnan(values), strict=True)
         wrong = [cell for cell, lost in pairs if lost and cell is not None]
-        return values, _lost(wrong)
+        return values, _lost(wrong, kind)
     if column.values.ndim != 1 or column.kind not in FIELDS:
         raise Refusal(
             f"Column {name!r} held {kind}s, and now holds {column.kind}.",
             "Give the column as it was.",
         )
+    if (form := step.get("form", PLAIN)) != PLAIN:  # 1.234 may be a thousand, and 37 0.37
+        return column.values, [f"plain numbers, which were written as {form} before"]
     return column.values, []
 
 

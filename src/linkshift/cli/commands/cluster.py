@@ -326,16 +326,21 @@ def _summarise(result: Result, console: Console) -> None:
         if len(rows) > _SHOWN_CLUSTERS:
             console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
     if result.problem.links is not None:
-        links, advice, groups = found.link_report, "", ""
+        links, advice = found.link_report, ""
+        kept = [
+            f"{kept:,} of {n:,} {kind}"
+            for kept, n, kind in (
+                (links.must_kept, links.n_must, "must"),
+                (links.cannot_kept, links.n_cannot, "cannot"),
+            )
+            if n or not links.n_apart
+        ]
         if links.n_apart:
-            groups = f", {links.apart_kept:,} of {counted(links.n_apart, 'group')} apart"
+            kept.append(f"{links.apart_kept:,} of {counted(links.n_apart, 'group')} apart")
         weighed = METHODS[found.method].conflicts == "weighed" and not result.n_conflicts
         if weighed and links.cannot_kept < links.n_cannot:
             advice = " It weighs links against neighbours; --method cms keeps all that are certain."
-        console.say(
-            f"Links kept: {links.must_kept:,} of {links.n_must:,} must, "
-            f"{links.cannot_kept:,} of {links.n_cannot:,} cannot{groups}.{advice}"
-        )
+        console.say(f"Links kept: {', '.join(kept)}.{advice}")
         if links.held_out is not None:
             console.say(f"{str(links.held_out).capitalize()}.")
 

@@ -27,13 +27,15 @@ def predict(
 ) -> None:
     """Give the clusters of new rows by a model that was saved.
 
-    Labels go to stdout or to OUT. Rows that the model was made from get the labels that they had.
+    Labels go to stdout or to OUT. Rows that the model was made from get the labels that they had; a
+    warning tells of rows far outside them.
     """
     targets.check_targets([model, data], targets.LABEL_SUFFIXES, output=output)
     from linkshift.cli.reading.columns import sample_ids
     from linkshift.cli.reading.models import read_model, set_threads
     from linkshift.cli.reading.tables import read_table
     from linkshift.cli.writing.tables import cluster_sizes, labels_text, write_labels
+    from linkshift.methods.reach import reach_of, warn_of_far
     from linkshift.methods.saved import plain_ids
 
     console = Console(quiet)
@@ -55,6 +57,7 @@ def predict(
     set_threads(saved.model, threads)
     with console.warnings(), passed_on():
         labels = saved.numbered(saved.model.predict(rows))
+        warn_of_far(saved.model, rows, reach_of(saved.model))
     if output is not None:
         write_labels(output, labels, ids, id_column)
     sizes, noise = cluster_sizes(labels)

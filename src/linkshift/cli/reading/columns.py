@@ -186,6 +186,15 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
     if usable.all():
         return
     first = int(np.argmin(usable.all(axis=1)))
+    for name, parts_ in table.lists.items():
+        places = [names.index(part) for part in parts_ if part in names]
+        if places and (absent := np.flatnonzero(np.isnan(X[:, places]).all(axis=1)).tolist()):
+            raise InputError(
+                f"{table.place(first)}: no list in column {name!r} in {shown_rows(absent)}, "
+                f"{len(absent):,} of {counted(table.n_rows, 'row')}. Delete these rows, or fill "
+                "them in (embed what is missing)"
+                + ("; linkshift cluster --prepare fills them with medians." if choose else ".")
+            )
     parts = []
     for how, wrong in (
         ("missing", np.isnan(X)),

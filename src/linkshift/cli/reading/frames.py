@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkshift._core.text import short
+from linkshift._core.text import listed, short
 from linkshift.cli.reading.contents import Content
 from linkshift.cli.reading.delimited import one_line, read_delimited, read_encoding, refuse_twice
 from linkshift.cli.talking import InputError, require
 from linkshift.tables.columns import kind_of
-from linkshift.tables.lists import list_matrix, part_names
+from linkshift.tables.lists import list_matrix, lists_in_text, part_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,7 @@ def read_frame(content: Content, *, header: bool | None, id_column: str | None) 
     else:
         frame, text, remarks = read_delimited(pd, content, header=header, id_column=id_column)
         lines = partial(text.lines, header is not False)
+    remarks += _lists_as_text(pd, frame, str(path), id_column)
     kinds = {name: kind_of(frame[name]) for name in frame.columns}
     for name in [name for name, kind in kinds.items() if kind == "decimal"]:
         frame[name], kinds[name] = frame[name].astype(float), "number"
@@ -109,6 +110,26 @@ def read_frame(content: Content, *, header: bool | None, id_column: str | None) 
         frame, kinds, lists = _spread(pd, frame, kinds)
         refuse_twice(frame.columns, str(path))
     return FrameTable(path, frame, kinds, lists, tuple(remarks), lines, in_order)
+
+
+def _lists_as_text(pd: Any, frame: Any, where: str, id_column: str | None) -> list[str]:
+    """Read columns of lists that were written as text, and say which."""
+    read = []
+    for name in frame.columns:
+        if name == id_column or kind_of(frame[name]) != "text":
+            continue
+        lists = lists_in_text(frame[name].astype(object).where(frame[name].notna(), None))
+        if isinstance(lists, str):
+            raise InputError(
+                f"{where}: column {name!r} holds {lists}: numbers are lost. Save the table again "
+                "with lists (array.tolist()), or as Parquet."
+            )
+        if lists is not None:
+            frame[name] = pd.Series(lists, index=frame.index, dtype=object)
+            read.append(repr(name))
+    return (
+        [f"{where}: lists written as text are read as numbers in {listed(read)}."] if read else []
+    )
 
 
 def _spread(pd: Any, frame: Any, kinds: dict[str, str]) -> tuple[Any, Any, Any]:

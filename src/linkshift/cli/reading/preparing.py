@@ -74,7 +74,7 @@ def source_columns(recipe: Preparation) -> tuple[str, ...]:
 def repeated(recipe: Preparation, table: Table, path: Any, console: Console) -> Any:
     """Prepare the rows of another table as those of a model were."""
     if isinstance(table, SparseTable):
-        with passed_on(f"{table.path}: "):
+        with console.warnings(), passed_on(f"{table.path}: "):
             return recipe.repeat(table.data)
     names = source_columns(recipe)
     known = (*table.lists, *table.names)
