@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LOWEST := .venv-lowest
 
-.PHONY: help demo test test-all check format bench docs clean
+.PHONY: help demo test test-all test-lowest check format bench docs clean
 
 help:  ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -23,13 +24,26 @@ demo: $(READY)  ## cluster a data set with and without links, print a table, dra
 
 # Two workers share the cores: threads of OpenMP that spin while they wait would take them from the
 # other worker, and did so for half of the time.
-test test-all: export OMP_WAIT_POLICY := passive
+test test-all test-lowest: export OMP_WAIT_POLICY := passive
 
 test: $(READY)  ## the tests (without those marked slow)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(READY)  ## every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+$(LOWEST)/.ready: pyproject.toml tests/lowest.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+		|| { echo "The lowest versions are those of Python 3.11: PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) tests/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c $(LOWEST)/constraints.txt -e '.[all,anndata]' pytest pytest-xdist hypothesis
+	@touch $@
+
+test-lowest: export NUMBA_CACHE_DIR := $(CURDIR)/$(LOWEST)/numba  # numba keeps code of one version only
+test-lowest: $(LOWEST)/.ready  ## the tests, with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 check: $(READY)  ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .
@@ -48,6 +62,6 @@ docs: $(READY)  ## the documentation, into docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf $(VENV) $(LOWEST) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
 	rm -rf docs/_build docs/api docs/gallery
 	find . -name '*.nb[ic]' -delete

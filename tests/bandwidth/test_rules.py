@@ -239,6 +239,11 @@ def test_weights_that_are_no_counts_are_refused_with_a_remedy():
         default_bandwidth(X, PROFILES[0], sample_weight=np.full(50, 1e-3))
 
 
+def test_no_weight_at_all_is_refused():
+    with pytest.raises(ValueError, match="Every sample weight is zero"):
+        default_bandwidth(draw(0, 50, 2, False), PROFILES[0], sample_weight=np.zeros(50))
+
+
 def test_many_rows_are_sampled_evenly_and_without_chance():
     X = draw(0, 5000, 2, False)
     found = default_bandwidth(X, PROFILES[0])

@@ -246,7 +246,8 @@ def test_both_precisions_give_the_same_labels():
     links = Links.sample(truth, 200, random_state=0)
     wide = ConstrainedMeanShift().fit(points, links=links)
     narrow = ConstrainedMeanShift().fit(points.astype(np.float32), links=links)
-    assert (wide.labels_ == narrow.labels_).mean() >= 0.99
+    # Which of two moons of one size comes first is a matter of rounding.
+    assert adjusted_rand_score(wide.labels_, narrow.labels_) >= 0.98
     assert narrow.shifted_.dtype == np.float32
     assert wide.shifted_.dtype == np.float64
 

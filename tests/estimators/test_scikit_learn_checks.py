@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -33,7 +34,7 @@ def halves(X):
     if np.iscomplexobj(X):
         return None
     try:
-        column = np.asarray(X, dtype=np.float64)[:, 0]
+        column = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)[:, 0]
     except (TypeError, ValueError, IndexError):
         return None  # the estimator shall say so itself
     labels = np.zeros(column.size, dtype=int)

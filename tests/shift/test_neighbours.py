@@ -18,6 +18,14 @@ def test_block_order_is_a_permutation(seed, n, d, lattice):
     np.testing.assert_array_equal(np.sort(order), np.arange(n))
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(BLOCK + 1, 700), st.integers(1, 5))
+def test_blocks_of_shuffled_rows_are_the_same(seed, n, d):
+    rng = np.random.default_rng(seed)
+    X, shuffle = rng.normal(size=(n, d)), rng.permutation(n)
+    np.testing.assert_array_equal(shuffle[block_order(X[shuffle])], block_order(X))
+
+
 def test_one_block_keeps_its_order():
     X = np.random.default_rng(0).normal(size=(BLOCK, 2))
     np.testing.assert_array_equal(block_order(X), np.arange(BLOCK))

@@ -14,6 +14,7 @@ from linkshift._core.messages import Advice, warn
 from linkshift._core.text import counted
 from linkshift.modes import merge_close
 from linkshift.profiles import Profile, ProfileName, get_profile
+from linkshift.shift._checks import checked_weight
 from linkshift.shift.neighbours import block_order, nearest_neighbours
 
 _FLOATS = [np.float64, np.float32]
@@ -313,7 +314,7 @@ def _positive(X: Array, sample_weight: Array | None) -> tuple[Array, Array | Non
     """Leave out rows of weight zero; no weights when all are one."""
     if sample_weight is None:
         return X, None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = checked_weight(sample_weight, X.shape[0])
     kept = weight > 0
     return X[kept], None if (weight[kept] == 1).all() else weight[kept]
 

@@ -85,11 +85,14 @@ class Programme:
         """Solve for whole Y on some of the columns."""
         matrix, low, high = self._needed_rows(columns)
         needed = np.isfinite(low) | np.isfinite(high)
+        rows = matrix[needed].tocsc()
+        # scipy < 1.15 needs int32
+        rows.indices, rows.indptr = rows.indices.astype(np.intc), rows.indptr.astype(np.intc)
         result = milp(
             self.objective[columns],
             integrality=(np.arange(len(columns)) < self.n_y)[columns].astype(np.int64),
             bounds=Bounds(0, 1),
-            constraints=LinearConstraint(matrix[needed], low[needed], high[needed]),
+            constraints=LinearConstraint(rows, low[needed], high[needed]),
             options={"node_limit": max_nodes, "mip_rel_gap": gap},
         )
         if result.x is not None:

@@ -12,7 +12,7 @@ on as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.disjoint import roots
 from linkshift._core.threads import threads
+from linkshift.shift._loops import BLOCK
 from linkshift.shift.landscape import Ascent
 from linkshift.shift.neighbours import block_order
 from linkshift.shift.step import mean_step
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ascend"]
 
-_FIRST_GUESS, _MOST_GUESSED = 4, 50  # steps that are left
+_ONE_OF = 32  # starts is taken ahead, where progress is told
 
 
 def ascend(
@@ -47,26 +48,50 @@ def ascend(
 
     Starts are in the input's coordinates. A ``merge_radius`` of zero merges only starts on the same
     spot, which is exact; a positive one also merges starts in the same cell of a grid of that many
-    bandwidths. ``progress`` is called with (starts at rest, starts) after each step; where there
-    are many, also within a step, with a guess of what the step is worth.
+    bandwidths. ``progress`` is called with (work done, work), of which each start is one, after each
+    step; where there are many starts, also within a step. Some are climbed ahead for it.
     """
     order = block_order(starts)  # starts that begin together stay together: blocks are skipped
+    climb = _Climb(density, max_iter, tol, merge_radius, keep_paths)
     position = density.to_working(starts[order])
     m = position.shape[0]
-    total = np.zeros(m)
-    converged = np.zeros(m, dtype=bool)
-    leader = np.arange(m)  # the start that each start moves with
-    active = leader.copy()
-    step_tol = tol * density.typical_bandwidth
-    cell = merge_radius * density.typical_bandwidth
-    history = [position.copy()] if keep_paths else None
-    n_iter = 0
-    bar = _Bar(progress, m)
     with threads(n_threads) as pool:
-        while active.size and n_iter < max_iter:
+        bar = None if progress is None else _Bar(progress, m, _ahead(climb, position, pool))
+        total, converged, leader, n_iter, history = climb.run(position, pool, bar)
+    back = np.empty(m, dtype=np.intp)
+    back[order] = roots(leader)
+    ends = density.to_input(position[back])
+    paths = None if history is None else _paths(density, history, order)
+    return Ascent(ends, total[back], converged[back], n_iter, paths)
+
+
+@dataclass(frozen=True)
+class _Climb:
+    """A density, and how it is climbed."""
+
+    density: Density
+    max_iter: int
+    tol: float
+    merge_radius: float = 0.0
+    keep_paths: bool = False
+
+    def run(
+        self, position: Array, pool: threads, bar: _Bar | _Count | None
+    ) -> tuple[Array, Array, Array, int, list[Array] | None]:
+        """Move positions, in place, to their ends; tell what is known of them, and of the way."""
+        density, m = self.density, position.shape[0]
+        total = np.zeros(m)
+        converged = np.zeros(m, dtype=bool)
+        leader = np.arange(m)  # the start that each start moves with
+        active = leader.copy()
+        step_tol = self.tol * density.typical_bandwidth
+        cell = self.merge_radius * density.typical_bandwidth
+        history = [position.copy()] if self.keep_paths else None
+        n_iter = 0
+        while active.size and n_iter < self.max_iter:
             n_iter += 1
             moved, total[active] = mean_step(
-                density, position[active], pool, bar.within(active.size)
+                density, position[active], pool, None if bar is None else bar.within
             )
             step = np.linalg.norm((moved - position[active]).astype(np.float64), axis=1)
             position[active] = moved
@@ -75,47 +100,68 @@ def ascend(
             active = _merge(active[~arrived], position, leader, cell)
             if history is not None:
                 history.append(position[roots(leader)].copy())
-            bar.after(active.size, step, step_tol)
-    back = np.empty(m, dtype=np.intp)
-    back[order] = roots(leader)
-    ends = density.to_input(position[back])
-    paths = None if history is None else _paths(density, history, order)
-    return Ascent(ends, total[back], converged[back], n_iter, paths)
+            if bar is not None:
+                bar.after(active.size)
+        return total, converged, leader, n_iter, history
+
+
+class _Count:
+    """How many starts make each step."""
+
+    within = None
+
+    def __init__(self, m: int) -> None:
+        self.active = [m]
+
+    def after(self, n_active: int) -> None:
+        self.active.append(n_active)
+
+
+def _ahead(climb: _Climb, position: Array, pool: threads) -> list[int]:
+    """How many of a few starts, taken ahead, make each step; in runs of neighbours, who merge."""
+    m = position.shape[0]
+    run = min(BLOCK, m // _ONE_OF)
+    if run == 0:
+        return [m]
+    few = (np.arange(0, m - run + 1, _ONE_OF * run)[:, None] + np.arange(run)).ravel()
+    count = _Count(few.size)
+    replace(climb, keep_paths=False).run(position[few], pool, count)
+    return count.active
 
 
 class _Bar:
-    """Progress of an ascent that never goes back, in shares of what is left.
+    """Progress of an ascent, as a share of the work: of the steps of all starts.
 
-    Many starts come to rest in the same few steps, at the end. A step is therefore worth its part
-    of the steps that are left, by how fast steps have become shorter.
+    How many steps there are to come nothing tells in advance: starts come to rest and merge many at
+    a time. A few starts have made the ascent before; the others are taken to do as they did, from
+    as many as there are.
     """
 
-    def __init__(self, progress: Progress | None, m: int) -> None:
-        self.progress, self.m = progress, m
-        self.shown, self.share, self.length = 0, 1 / _FIRST_GUESS, 0.0
+    def __init__(self, progress: Progress, m: int, ahead: list[int]) -> None:
+        self.progress, self.m, self.ahead = progress, m, ahead
+        self.shown, self.step, self.made = 0, 0, 0
+        self._expect(m)
 
-    def within(self, n_active: int) -> Callable[[int], None] | None:
-        """Give what tells of a step that begins, from the number of starts that have made it."""
-        if self.progress is None:
-            return None
-        progress, before = self.progress, self.shown
+    def _expect(self, n_active: int) -> None:
+        """Guess how many steps of starts are left, with ``n_active`` starts to make the next."""
+        few = self.ahead[self.step :]
+        self.left = n_active * (sum(few) / few[0] if few and few[0] else 1.0)
+        self.n_active = n_active
 
-        def told(done: int) -> None:
-            self.shown = before + int(self.share * (self.m - before) * done / n_active)
-            progress(self.shown, self.m)
+    def within(self, done: int) -> None:
+        """Tell of a step that so many starts have made."""
+        self._tell(self.made + done)
 
-        return told
+    def after(self, n_active: int) -> None:
+        """Tell of a step that is made, and how many starts are left."""
+        self.step += 1
+        self.made += self.n_active
+        self._expect(n_active)
+        self._tell(self.made)
 
-    def after(self, n_active: int, step: Array, step_tol: float) -> None:
-        """Tell of a step that is made."""
-        if self.progress is None:
-            return
-        length, before = float(np.median(step)), self.length
-        if before > length > step_tol > 0:
-            left = np.log(length / step_tol) / np.log(before / length)
-            self.share = 1 / float(np.clip(left, 2, _MOST_GUESSED))
-        self.length = length
-        self.shown = max(self.shown, self.m - n_active)
+    def _tell(self, made: int) -> None:
+        share = made / (self.made + self.left) if self.left else 1.0
+        self.shown = max(self.shown, int(share * self.m))
         self.progress(self.shown, self.m)
 
 

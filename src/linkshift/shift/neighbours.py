@@ -22,7 +22,8 @@ def block_order(X: Array, block: int = BLOCK) -> Array:
 
     A k-d tree's leaves from left to right: the rows are halved at the median of their widest
     coordinate until a run is one block. Halves are whole numbers of blocks, so only the last
-    block can be short. O(n log n) time, O(n) memory.
+    block can be short. Without ties, the same rows in another order come out the same, where they
+    are more than a block. O(n log n) time, O(n) memory.
     """
     order = np.arange(X.shape[0], dtype=np.intp)
     pending = [(0, X.shape[0])]
@@ -35,7 +36,11 @@ def block_order(X: Array, block: int = BLOCK) -> Array:
         part = X[rows]
         widest = int(np.argmax(part.max(axis=0) - part.min(axis=0)))
         half = block * (n_blocks // 2)
-        order[first:last] = rows[np.argpartition(part[:, widest], half, kind="introselect")]
+        if n_blocks > 3:
+            sides = np.argpartition(part[:, widest], half, kind="introselect")
+        else:  # partitions come in an order that versions of NumPy differ in; blocks do not
+            sides = np.argsort(part[:, widest], kind="stable")
+        order[first:last] = rows[sides]
         pending += [(first, first + half), (first + half, last)]
     return order
 

@@ -146,6 +146,11 @@ def _check_header(file: Any, size: int, where: str) -> None:
             f"{where} holds Python objects, and loading those could run any code. "
             "Save plain numbers or text: array.astype(float) or array.astype(str)."
         )
+    if min(shape, default=0) < 0:  # NumPy 1 takes as many rows as there are
+        raise InputError(
+            f"{where} has shape {short(shape)}, which no array has: it is damaged. Write it again "
+            "with numpy.save or numpy.savez."
+        )
     needed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if needed > there:
         raise InputError(

@@ -208,7 +208,7 @@ def render(report: Report) -> str:
     body = [sections.summary(report, clusters, links), section("Picture", "picture", picture)]
     body.append(sections.cluster_table(report, clusters))
     if report.shows_rows:
-        held = _membership(report, clusters, paper.unit)
+        held = _membership(report, clusters, paper.power)
         body.append(rows_section(report, clusters, held))
     if len(links) or links.report.n_apart:
         body.append(sections.link_section(report, clusters, links))
@@ -235,12 +235,12 @@ def render(report: Report) -> str:
     )
 
 
-def _membership(report: Report, clusters: Clusters, unit: float) -> Membership:
+def _membership(report: Report, clusters: Clusters, power: int) -> Membership:
     """How rows stand in their clusters, as given or worked out."""
     if report.membership is not None:
         return report.membership
     labels = np.where(clusters.is_noise[clusters.position], NOISE, clusters.position)
-    return membership(report.X / unit, labels)
+    return membership(np.ldexp(report.X, -power), labels)
 
 
 @cache

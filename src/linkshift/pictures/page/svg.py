@@ -71,7 +71,7 @@ class Paper:
     """A scene, and where its places fall on the picture, in the units of the picture."""
 
     scene: Scene
-    unit: float
+    power: int  # of two: the unit of the scene
     x: Axis
     y: Axis
     tall: int
@@ -82,19 +82,19 @@ class Paper:
         # Squares of very large or small numbers would be lost; a power of two loses nothing.
         largest = float(np.abs(report.X).max())
         extreme = largest > 0 and not 1e-100 < largest < 1e100
-        unit = math.ldexp(1.0, math.frexp(largest)[1] - 1) if extreme else 1.0
+        power = math.frexp(largest)[1] - 1 if extreme else 0
         many = report.modes is None or len(report.modes) > MOST_MODES
         scene = of_clusters(
-            report.X / unit,
+            np.ldexp(report.X, -power),  # NumPy 1 warns when it divides by the least number
             report.labels,
             report.links,
-            None if many else report.modes / unit,
+            None if many else np.ldexp(report.modes, -power),
             most_points=MOST_POINTS,
             most_links=MOST_LINKS,
         )
         x, y = (Axis.around(scene.points[:, i]) for i in (0, 1))
         x, y, tall = _to_scale(x, y, is_line=scene.plane.is_line)
-        return cls(scene, unit, x, y, round(_WIDE * tall))
+        return cls(scene, power, x, y, round(_WIDE * tall))
 
     def place(self, places: NDArray[np.float64]) -> NDArray[np.int64]:
         """Round places of the scene to units of the picture."""
@@ -104,7 +104,8 @@ class Paper:
 
     def ticks(self) -> tuple[Ticks, Ticks]:
         """Give the ticks of both axes; heights on a line have no meaning."""
-        x, y = (Axis(a.low * self.unit, a.high * self.unit) for a in (self.x, self.y))
+        unit = 2.0**self.power
+        x, y = (Axis(a.low * unit, a.high * unit) for a in (self.x, self.y))
         return x.ticks(most=8), [] if self.scene.plane.is_line else y.ticks()
 
 
