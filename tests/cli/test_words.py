@@ -19,7 +19,7 @@ def test_spreads_are_told_in_numbers_that_can_be_read():
 
 def test_links_by_id_are_told_in_words_of_what_was_called():
     links = Links(must=[("a", "b")])
-    with pytest.raises(ValueError, match=r"clustering a table needs row numbers, .*links.resolve"):
+    with pytest.raises(ValueError, match=r"keyed by id, such as .a., .*links.resolve"):
         ConstrainedMeanShift().fit(np.zeros((3, 1)), links=links)
 
 
