@@ -346,10 +346,7 @@ def test_nothing_on_stdin(here, monkeypatch):
     assert "stdin is empty" in result.stderr
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(InputError, match="nothing is piped"):
-<<<<<<< HEAD
         read_table("-", QUIET)
-=======
-        read_table("-")
 
 
 def test_lists_written_as_text(run, refused, here):
@@ -385,4 +382,3 @@ def test_rows_without_entries_and_far_rows(run, here):
     told = run("predict", "m.npz", "b.csv").stderr
     assert "Warning: 1 of 2 rows is far outside what was clustered (row 1)" in told
     assert "far" not in run("predict", "m.npz", "a.csv").stderr
->>>>>>> w-nu1

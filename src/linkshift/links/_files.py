@@ -15,12 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkshift._core.files import write_text
-<<<<<<< HEAD
-from linkshift._core.text import SEPARATORS, PathLike, check_text, csv_lines, is_number, near, short
-=======
 from linkshift._core.messages import Advice, warn
-from linkshift._core.text import PathLike, check_text, csv_lines, is_number, short
->>>>>>> w-nu1
+from linkshift._core.text import SEPARATORS, PathLike, check_text, csv_lines, is_number, near, short
 from linkshift.links._combine import named, weighted
 from linkshift.links._groups import Groups
 from linkshift.links._parse import (
