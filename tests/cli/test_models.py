@@ -204,7 +204,7 @@ def test_predict_json(made, predicted):
     assert found["n_samples"] == 90
     assert "linkshift" in found["versions"]
     told = labels_of(predicted.out)
-    assert found["ids"] == told["id"].tolist()
+    assert found["ids"] == told["name"].tolist()
     assert found["labels"] == told["label"].tolist()
 
 
@@ -224,7 +224,7 @@ def test_predict_writes_every_kind(made, tmp_path, kind):
         found = dict(np.load(out))
     assert list(found["label"]) == made.answers["cms"]["labels"]
     if kind != "npy":
-        assert list(found["id"]) == made.frame["name"].tolist()
+        assert list(found["id" if kind == "npz" else "name"]) == made.frame["name"].tolist()
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 

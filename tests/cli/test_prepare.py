@@ -38,7 +38,7 @@ def labels_of(result):
 
 
 def test_a_table_with_text_and_gaps(run, refused, mixed):
-    assert "let linkshift cluster --prepare fill them" in refused("cluster", "t.csv")
+    assert "Let linkshift cluster --prepare fill them" in refused("cluster", "t.csv")
     result = run("cluster", "t.csv", "--prepare", "--clusters", 3, "--id-column", "name")
     assert [len(set(labels_of(result)[i : i + 20])) for i in (0, 20, 40)] == [1, 1, 1]
     for line in prepare(mixed.drop(columns="name")).said:
@@ -61,7 +61,10 @@ def test_the_recipe_goes_with_the_model(run, refused, here, mixed):
     mixed[3:4].to_csv("one.csv", index=False)
     assert labels_of(run("predict", "m.npz", "one.csv")) == labels[3:4]
     mixed.assign(city="Lima").to_csv("other.csv", index=False)
-    assert "city: 60 cells new ('Lima')" in run("predict", "m.npz", "other.csv").stderr
+    assert (
+        "city: 60 cells with new values, such as 'Lima'"
+        in run("predict", "m.npz", "other.csv").stderr
+    )
     mixed.drop(columns="city").to_csv("less.csv", index=False)
     assert "less.csv lacks 1 column of m.npz: city" in refused("predict", "m.npz", "less.csv")
     mixed.assign(age="old").to_csv("text.csv", index=False)

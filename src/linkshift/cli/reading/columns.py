@@ -211,10 +211,11 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
     fine = usable.all(axis=0)
     n_wrong = int(np.count_nonzero(~fine))
     what = "gaps" if np.isnan(X[~usable]).all() else "cells that hold no usable number"
-    head = (
-        f"{table.place(first)}: {n_wrong} of the {counted(len(names), 'column')} used "
-        f"{'has' if n_wrong == 1 else 'have'} {what}, first in row {first}:"
-    )
+    n_all = len(names)
+    which = f"{n_wrong} of the {n_all} columns used {'has' if n_wrong == 1 else 'have'}"
+    if n_wrong == n_all:
+        which = "the one column used has" if n_all == 1 else f"all {n_all} columns used have"
+    head = f"{table.place(first)}: {which} {what}, first in row {first}:"
     remedy = "Fill these cells, or delete their rows. A model that was made with linkshift cluster "
     remedy += "--prepare fills them itself."
     if choose:

@@ -81,7 +81,7 @@ class SavedModel:
                 f"{self.path}: no row has the id {short(text)}.{hint(text, names)} Ids are those "
                 f"of column {self.about['id_column']!r}, such as {names[0]!r}."
             )
-        if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        if not re.fullmatch(r"-?[0-9]{1,40}", text):
             raise InputError(
                 f"ROW is the number of a row, from 0 to {n - 1}, not {short(text)}. For names, "
                 "cluster with --id-column."
