@@ -48,7 +48,7 @@ def ascend(
 
     Starts are in the input's coordinates. A ``merge_radius`` of zero merges only starts on the same
     spot, which is exact; a positive one also merges starts in the same cell of a grid of that many
-    bandwidths. ``progress`` is called with (work done, work), of which each start is one, after each
+    bandwidths. ``progress`` is called with (work done, work), where each start is one, after each
     step; where there are many starts, also within a step. Some are climbed ahead for it.
     """
     order = block_order(starts)  # starts that begin together stay together: blocks are skipped
