@@ -350,4 +350,5 @@ def test_a_run_says_that_it_compiles(run, data, monkeypatch):
         fresh._cache = _NoCache()
         monkeypatch.setattr(_loops, "_contract", fresh)
         said = run("cluster", data, *quiet).stderr
-        assert said.count("Compiling first") == (0 if quiet else 1)
+        assert said.count("Compiling, as in every run") == (0 if quiet else 1)
+        assert ("NUMBA_CACHE_DIR" in said) != bool(quiet)

@@ -21,8 +21,8 @@ def test_some(folder):
 # What trials have found: a list where a word should be, bandwidths whose square is zero (in
 # cluster, explain and near links), one in whose unit the data overflow, a number where those of
 # clusters should be, confidences whose product is zero, directions whose squares overflow, and a
-# tolerance that rows overflow in units of.
-@pytest.mark.parametrize("number", [293, 1180, 1325, 5125, 20103, 20372, 22130, 41435, 50281])
+# tolerance and a bandwidth in whose units rows, and steps, overflow.
+@pytest.mark.parametrize("number", [293, 1180, 1325, 5125, 20103, 20372, 22130, 41435, 50281, 60216])
 def test_what_was_found(folder, number):
     check(folder, number, 1)
 

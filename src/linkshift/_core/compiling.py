@@ -6,24 +6,26 @@ from collections.abc import Callable
 
 __all__ = ["compiling_starts", "tell_of_compiling"]
 
-_waiting: list[Callable[[], None]] = []
+_waiting: list[Callable[[bool], None]] = []
 
 
-def tell_of_compiling(tell: Callable[[], None] | None) -> None:
+def tell_of_compiling(tell: Callable[[bool], None] | None) -> None:
     """Call ``tell`` once, when a function is next compiled; it takes the place of an earlier one.
+
+    It hears whether what is compiled is kept for later runs.
 
     Examples
     --------
     >>> from linkshift._core.compiling import compiling_starts, tell_of_compiling
-    >>> tell_of_compiling(lambda: print("Compiling ..."))
-    >>> compiling_starts(), compiling_starts()
-    Compiling ...
+    >>> tell_of_compiling(lambda kept: print("Compiling", "once" if kept else "again"))
+    >>> compiling_starts(kept=True), compiling_starts(kept=True)
+    Compiling once
     (None, None)
     """
     _waiting[:] = [] if tell is None else [tell]
 
 
-def compiling_starts() -> None:
+def compiling_starts(*, kept: bool) -> None:
     """Tell who is waiting."""
     while _waiting:
-        _waiting.pop()()
+        _waiting.pop()(kept)

@@ -30,7 +30,7 @@ class _QuietCache(FunctionCache):
             with suppress(Exception):
                 self.flush()
         if found is None:
-            compiling_starts()
+            compiling_starts(kept=True)
         return found
 
     def save_overload(self, *args: Any, **kwargs: Any) -> None:
@@ -42,7 +42,7 @@ class _NoCache(NullCache):
     """No cache: everything is compiled."""
 
     def load_overload(self, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        compiling_starts()
+        compiling_starts(kept=False)
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import joblib
@@ -53,8 +54,24 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_door, _inside = Lock(), list[Any]()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread: inside a pool of ours, and for sums that no count may change."""
-    with _libraries().limit(limits=1, user_api="blas"):
+    """Keep BLAS to one thread: inside a pool of ours, and for sums that no count may change.
+
+    The limit is one for the whole process: of fits at the same time, the last to leave lifts it.
+    """
+    with _door:
+        if not _inside:
+            _inside.append(_libraries().limit(limits=1, user_api="blas"))
+        else:
+            _inside.append(_inside[0])
+    try:
         yield
+    finally:
+        with _door:
+            limit = _inside.pop()
+            if not _inside:
+                limit.restore_original_limits()

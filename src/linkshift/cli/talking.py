@@ -19,7 +19,11 @@ from linkshift._core.text import counted, listed, near
 if TYPE_CHECKING:
     from linkshift._core.arrays import Progress
 
-_COMPILING = "Compiling first, which takes some seconds and only happens once ..."
+_COMPILING = "Compiling what no earlier run has used: it takes some seconds, and is kept ..."
+_COMPILING_AGAIN = (
+    "Compiling, as in every run: there is no folder to keep compiled code in. Name one in "
+    "NUMBA_CACHE_DIR ..."
+)
 
 
 class InputError(Exception):
@@ -64,7 +68,7 @@ class Console:
 
     def __post_init__(self) -> None:
         """From now on, say so when something has to be compiled."""
-        tell_of_compiling(lambda: self.say(_COMPILING))
+        tell_of_compiling(lambda kept: self.say(_COMPILING if kept else _COMPILING_AGAIN))
 
     def say(self, text: str) -> None:
         """Print a line, unless quiet."""

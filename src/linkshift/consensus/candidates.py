@@ -17,9 +17,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import Array, Progress
 from linkshift._core.disjoint import roots
 from linkshift._core.labels import dense
+from linkshift._core.progress import tell
 from linkshift._core.threads import one_blas_thread, threads
 from linkshift.consensus._loops import climb_hills, louvain
 from linkshift.consensus.small import tree_of
@@ -56,9 +57,17 @@ class Candidates(NamedTuple):
 
 
 def candidates(
-    X: Array, graph: NeighbourGraph, *, also: int | None = None, n_threads: int = 1
+    X: Array,
+    graph: NeighbourGraph,
+    *,
+    also: int | None = None,
+    n_threads: int = 1,
+    progress: Progress | None = None,
 ) -> Candidates:
-    """All families, from the rows and their graph; ``also`` is a number of clusters to offer."""
+    """All families, from the rows and their graph; ``also`` is a number of clusters to offer.
+
+    ``progress`` is called with (families made, families).
+    """
     smooth, axes, ks = mean_of_neighbours(X, graph), graph.spectrum(), counts(len(X), also)
     return _collect(
         [
@@ -70,20 +79,28 @@ def candidates(
         ],
         also,
         n_threads,
+        progress,
     )
 
 
 def linked_candidates(
-    weights: sparse.csr_matrix, *, also: int | None = None, n_threads: int = 1
+    weights: sparse.csr_matrix,
+    *,
+    also: int | None = None,
+    n_threads: int = 1,
+    progress: Progress | None = None,
 ) -> Candidates:
     """Families that need no more than the weights of a graph: one that links have bent."""
     axes, ks = spectrum(weights), counts(weights.shape[0], also)
     cuts = [partial(ward_cuts, axes.diffusion(time), ks) for time in TIMES]
-    return _collect([*cuts, partial(communities, weights)], also, n_threads)
+    return _collect([*cuts, partial(communities, weights)], also, n_threads, progress)
 
 
 def _collect(
-    families: list[Callable[[], list[Array]]], also: int | None, n_threads: int
+    families: list[Callable[[], list[Array]]],
+    also: int | None,
+    n_threads: int,
+    progress: Progress | None,
 ) -> Candidates:
     made: list[list[Array]] = [[] for _ in families]
 
@@ -95,7 +112,8 @@ def _collect(
         made[number] = [one for one in families[number]() if fits(one)]
 
     with one_blas_thread(), threads(n_threads) as pool:
-        pool.map(make, range(len(families)))
+        told = partial(tell, progress, total=len(families))
+        pool.map(make, range(len(families)), told=told)
     family = np.repeat(np.arange(len(made)), [len(some) for some in made])
     return Candidates(np.array([one for some in made for one in some], dtype=np.int64), family)
 

@@ -11,7 +11,19 @@ from linkshift.shift.binning import Cells, pool_points
 from linkshift.shift.density import Density
 from linkshift.shift.neighbours import nearest_neighbours
 
-__all__ = ["centers_of", "clusters_of_modes", "labels_by_modes", "local_bandwidth", "pooled"]
+__all__ = [
+    "centers_of",
+    "clusters_of_modes",
+    "labels_by_modes",
+    "local_bandwidth",
+    "pooled",
+    "work_of",
+]
+
+
+def work_of(looks: bool) -> tuple[float, float, float]:
+    """How long it takes to look for a bandwidth, to climb, and to label, beside each other."""
+    return 0.12 * looks, 1.0, 0.03
 
 
 def pooled(X: Array, bin_size: float, bandwidth: float, weight: Array | None) -> Cells:

@@ -14,8 +14,10 @@ from sklearn.utils._param_validation import Interval
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.labels import dense
 from linkshift._core.memory import check_memory
+from linkshift._core.progress import stages, tell
 from linkshift._core.threads import n_threads
 from linkshift.consensus import Candidates, candidates, consensus, groups_within
+from linkshift.consensus.choosing import WORK
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
@@ -165,9 +167,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
         return self._fit_with(data, closed, self._unlinked)
 
-    def _fit_with(
-        self, data: Array, closed: ClosedLinks, unlinked: Callable[[Array], _Unlinked]
-    ) -> Fitted:
+    def _fit_with(self, data: Array, closed: ClosedLinks, unlinked: _Looks) -> Fitted:
         closed = closed_for(closed, self.n_clusters, self.max_clusters)
         if self.enforce:
             _ = closed.closure  # raises on contradictions
@@ -182,19 +182,21 @@ class ConsensusClustering(Explains, LinkedClusterer):
             labels = self._under_links(few, joined, None)
         else:
             labels, found = self._by_consensus(data[rows], joined, unlinked)
+        tell(self.progress, 1, 1)
         labels = to_count(
             data[rows], labels, joined, exactly=self.n_clusters, at_most=self.max_clusters
         )
         return Fitted(dense(labels[of_row]), None, found)
 
-    def _unlinked(self, X: Array) -> _Unlinked:
+    def _unlinked(self, X: Array, progress: Progress | None) -> _Unlinked:
         """Work out what links have no part in."""
         graph = neighbour_graph(X, self.n_neighbors)
-        made = candidates(X, graph, also=self.n_clusters, n_threads=n_threads(self.n_jobs))
+        threads = n_threads(self.n_jobs)
+        made = candidates(X, graph, also=self.n_clusters, n_threads=threads, progress=progress)
         return _Unlinked(graph, made)
 
     def _by_consensus(
-        self, X: Array, closed: ClosedLinks, unlinked: Callable[[Array], _Unlinked]
+        self, X: Array, closed: ClosedLinks, unlinked: _Looks
     ) -> tuple[Array, dict[str, Any]]:
         """Labels of distinct rows, and what there is to tell of how they were found."""
         looked = self._looked_at(len(X), closed)
@@ -207,7 +209,9 @@ class ConsensusClustering(Explains, LinkedClusterer):
         whole = len(looked) == len(X)
         some, links = (X, closed) if whole else (X[looked], closed.take(looked))
         some = some.astype(np.float64)
-        graph, made = unlinked(some)
+        choice = WORK.choice + WORK.links * bool(len(links))
+        making, choosing, _ = stages(self.progress, WORK.candidates, choice, WORK.labels)
+        graph, made = unlinked(some, making)
         chosen = consensus(
             some,
             graph,
@@ -216,7 +220,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
             n_clusters=self.n_clusters,
             max_clusters=self.max_clusters,
             n_threads=n_threads(self.n_jobs),
-            progress=self.progress,
+            progress=choosing,
         )
         if chosen.reach is not None:
             labels = chosen.labels if whole else groups_within(X, chosen.reach)
@@ -263,9 +267,9 @@ class ConsensusClustering(Explains, LinkedClusterer):
         """Tell nothing of paths: nothing moves. Without a link, what links act on is done again."""
         last: list[tuple[Array, _Unlinked]] = []
 
-        def unlinked(X: Array) -> _Unlinked:
+        def unlinked(X: Array, progress: Progress | None) -> _Unlinked:
             if not (last and np.array_equal(last[0][0], X)):  # links may say which rows are taken
-                last[:] = [(X, self._unlinked(X))]
+                last[:] = [(X, self._unlinked(X, progress))]
             return last[0][1]
 
         def refit(links: Links) -> Refit:
@@ -284,6 +288,9 @@ class _Unlinked(NamedTuple):
 
     graph: NeighbourGraph
     candidates: Candidates
+
+
+_Looks = Callable[[Array, Progress | None], _Unlinked]
 
 
 def _far_apart(X: Array) -> Array | None:

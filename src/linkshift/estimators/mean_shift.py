@@ -14,9 +14,10 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from linkshift._core.arrays import Array, unit_rows
+from linkshift._core.arrays import Array, Progress, unit_rows
 from linkshift._core.convergence import warn_if_moving
 from linkshift._core.messages import Advice, Refusal, warn
+from linkshift._core.progress import stages, tell
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
 from linkshift.bandwidth.rules import checked_bandwidth
@@ -27,6 +28,7 @@ from linkshift.estimators._mean_shift_parts import (
     labels_by_modes,
     local_bandwidth,
     pooled,
+    work_of,
 )
 from linkshift.estimators._scores import ScoresSamples
 from linkshift.explain import Evidence, Explains, kept_path
@@ -271,14 +273,16 @@ class MeanShift(Explains, ScoresSamples):
         profile, weight = get_profile(self.kernel), sample_weight
         if weight is not None:
             weight = _check_sample_weight(weight, data, dtype=np.float64, ensure_non_negative=True)
+        looking, climbing, labelling = stages(self.progress, *work_of(self.bandwidth is None))
         bandwidth = self._bandwidth(data, profile, weight)
+        tell(looking, 1, 1)
         cells: Cells | None = None
         points, point_weight = data, weight
         if self.bin_size is not None:
             cells = pooled(data, self.bin_size, float(bandwidth), weight)
             points, point_weight = cells.points, cells.weight
         density = build_density(points, bandwidth, profile, sample_weight=point_weight)
-        ascent = self._climb(density, points, bandwidth, point_weight)
+        ascent = self._climb(density, points, bandwidth, point_weight, climbing)
         modes = self._find_modes(density, ascent, bandwidth, point_weight)
         labels, cell_labels = None, None
         if self._assignment() == "basin" and self._started_everywhere():
@@ -298,6 +302,7 @@ class MeanShift(Explains, ScoresSamples):
             )
             told = clusters_of_modes(modes, by_mode, labels)
             state, centers = replace(state, told=told), centers_of(modes, told, data, labels)
+        tell(labelling, 1, 1)
         attributes = {
             "cluster_centers_": centers,
             "n_clusters_": centers.shape[0],
@@ -342,27 +347,21 @@ class MeanShift(Explains, ScoresSamples):
         return checked_bandwidth(self.bandwidth, X.shape[0])
 
     def _climb(
-        self, density: Density, points: Array, bandwidth: float | Array, weight: Array | None
+        self, density: Density, points: Array, h: Any, weight: Array | None, told: Progress | None
     ) -> Ascent:
+        options = {**self._options(), "progress": told}
         if self.blurring:
-            ascent = blur(
-                points, bandwidth, density.profile, sample_weight=weight, **self._options()
-            )
+            ascent = blur(points, h, density.profile, sample_weight=weight, **options)
         else:
-            starts = self._starts(points, bandwidth, weight)
-            ascent = ascend(density, starts, merge_radius=self.path_merge, **self._options())
+            starts = self._starts(points, h, weight)
+            ascent = ascend(density, starts, merge_radius=self.path_merge, **options)
         moved = ascent.converged | (ascent.total > 0)
         warn_if_moving(ascent.converged[moved], self.max_iter, "starts")
         return ascent
 
     def _options(self) -> dict[str, Any]:
-        return {
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "keep_paths": self.keep_paths,
-            "n_threads": n_threads(self.n_jobs),
-            "progress": self.progress,
-        }
+        keep, threads = self.keep_paths, n_threads(self.n_jobs)
+        return dict(max_iter=self.max_iter, tol=self.tol, keep_paths=keep, n_threads=threads)
 
     def _starts(self, points: Array, bandwidth: float | Array, weight: Array | None) -> Array:
         if self.seeds is not None:
@@ -439,7 +438,7 @@ class MeanShift(Explains, ScoresSamples):
             state.density,
             X.astype(state.modes.centers.dtype, copy=False),
             merge_radius=self.path_merge,
-            **self._options() | {"keep_paths": False, "progress": None},
+            **self._options() | {"keep_paths": False},
         )
         return basin_labels(ascent.ends, state.modes)
 
@@ -485,7 +484,7 @@ class MeanShift(Explains, ScoresSamples):
 
     def _path(self, row: int) -> Array:
         """Positions of a row as it climbs, or moves with all others."""
-        options = self._options() | {"keep_paths": True, "progress": None}
+        options = self._options() | {"keep_paths": True}
         density, cells = self._state.density, self._state.cells
         points, at = self._fit_X, row
         if cells is not None:

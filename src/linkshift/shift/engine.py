@@ -48,7 +48,7 @@ def ascend(
 
     Starts are in the input's coordinates. A ``merge_radius`` of zero merges only starts on the same
     spot, which is exact; a positive one also merges starts in the same cell of a grid of that many
-    bandwidths. ``progress`` is called with (work done, work), of which each start is one, after each
+    bandwidths. ``progress`` is called with (work done, work), where each start is one, after each
     step; where there are many starts, also within a step. Some are climbed ahead for it.
     """
     order = block_order(starts)  # starts that begin together stay together: blocks are skipped
@@ -93,7 +93,8 @@ class _Climb:
             moved, total[active] = mean_step(
                 density, position[active], pool, None if bar is None else bar.within
             )
-            step = np.linalg.norm((moved - position[active]).astype(np.float64), axis=1)
+            with np.errstate(over="ignore"):  # a step that long is no arrival
+                step = np.linalg.norm((moved - position[active]).astype(np.float64), axis=1)
             position[active] = moved
             arrived = step <= step_tol
             converged[active[arrived]] = True
