@@ -90,7 +90,7 @@ DATA = {
     "truncated-npy": ("t.npy", GOOD_NPY[:-40], "(50, 2)", "cut short"),
     "truncated-npy-header": ("t.npy", GOOD_NPY[:40], "cannot be read", "cut short"),
     "truncated-npz": ("t.npz", GOOD_NPZ[:-40], "cannot be read", "cut short"),
-    "truncated-csv": ("t.csv", b"x,y\n1,2\n3,", "line 3: ", "y: missing in row 1", "Fill"),
+    "truncated-csv": ("t.csv", b"x,y\n1,2\n3,", "line 3: ", "y: missing in row 1", "fill"),
     "ragged-long": ("t.csv", b"x,y\n1,2\n3,4,5\n", "line 3: 3 cells", "correct the line"),
     "ragged-long-all": ("t.csv", b"x,y\n\n1,2,3\n4,5,6\n", "line 3: 3 cells", "Name every"),
     "ragged-short": ("t.csv", b"x,y\r\n1,2\r\n\r\n3\r\n", "line 4: ", "y: missing in row 1"),
@@ -113,12 +113,12 @@ DATA = {
     "same-names": ("t.csv", b"x,y,x\n1,2,3\n", "line 1: two columns are called 'x'", "Rename"),
     "same-names-spaces": ("t.csv", b"x, y,x \n1,2,3\n", "two columns are called 'x'", "Rename"),
     "same-names-parquet": ("t.parquet", parquet_twice(), "t.parquet", ""),
-    "infinite-csv": ("t.csv", b"x,y\n1,2\n\n3,inf\n", "line 4: ", "y: infinite in row 1", "Fill"),
+    "infinite-csv": ("t.csv", b"x,y\n1,2\n\n3,inf\n", "line 4: ", "y: infinite in row 1", "fill"),
     "missing-csv": ("t.csv", b"x,y\n1,2\n3,nan\n", "line 3: ", "--columns x"),
-    "missing-npy": ("t.npy", npy(np.array([[1, 2], [3, np.nan]])), "t.npy: ", "row 1", "Fill"),
-    "too-large": ("t.csv", b"x,y\n1,2\n3,1e200\n", "line 3: ", "y: too large", "row 1", "Fill"),
+    "missing-npy": ("t.npy", npy(np.array([[1, 2], [3, np.nan]])), "t.npy: ", "row 1", "fill"),
+    "too-large": ("t.csv", b"x,y\n1,2\n3,1e200\n", "line 3: ", "y: too large", "row 1", "fill"),
     "too-large-float32": (
-        *("t.npy", npy(np.float32([[1, 2], [3, 1e30]])), "1: too large", "beyond 1e+18", "Fill"),
+        *("t.npy", npy(np.float32([[1, 2], [3, 1e30]])), "1: too large", "beyond 1e+18", "fill"),
     ),
     "long-line": (
         "t.csv",
@@ -166,7 +166,7 @@ DATA = {
     "text-npy": ("t.npy", npy(np.array([["a", "b"]])), "not numbers", "astype(float)"),
     "no-rows-npy": ("t.npy", npy(np.empty((0, 2))), "has no rows", "Give a table"),
     "no-columns-npy": ("t.npy", npy(np.empty((3, 0))), "has no columns", "Give a table"),
-    "terabytes-npy": ("t.npy", header("(1000000, 1000000)"), "8,000,000,000,000 bytes", "damaged"),
+    "terabytes-npy": ("t.npy", header("(1000000, 1000000)"), "only 64 bytes", "damaged"),
     "terabytes-npz": ("t.npz", npz(X=header("(1000000, 1000000)")), "array X", "damaged"),
     "lying-npz": ("t.npz", LYING_NPZ, "t.npz", "rite it again"),
     "beyond-counting": ("t.npy", header("(" + "9" * 30 + ", 2)"), "t.npy", "again"),
@@ -177,7 +177,7 @@ DATA = {
     "odd-type": ("t.npy", header("(4, 2)", "<q9"), "cannot be read", "again"),
     "too-new": ("t.npy", b"\x93NUMPY\x09\x00" + bytes(100), "cannot be read", "again"),
     "no-arrays": ("t.npz", npz(), "must hold an array called X", "It holds nothing"),
-    "long-double": ("t.npy", npy(np.array([[1e4000, 2]], dtype="g")), "infinite in row 0", "Fill"),
+    "long-double": ("t.npy", npy(np.array([[1e4000, 2]], dtype="g")), "infinite in row 0", "fill"),
 }
 OPTIONS = {
     "no-such-column": "--columns z",
@@ -262,7 +262,7 @@ LINKS = {
     "json-samples": ("l.json", json_links(n_samples=-3), "l.json: n_samples", "negative"),
     "json-samples-text": ("l.json", json_links(n_samples="x"), "l.json: n_samples", "whole number"),
     "json-samples-few": ("l.json", json_links(n_samples=2), "l.json: cannot-link 0", "correct"),
-    "other-suffix": ("l.txt", GOOD_LINKS, "l.txt is neither", "a,b,kind"),
+    "other-suffix": ("l.txt", GOOD_LINKS, "l.txt is none of them", "a,b,kind"),
 }
 
 GOOD = {

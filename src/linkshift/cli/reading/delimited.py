@@ -143,7 +143,7 @@ def _separator(content: Content, encoding: str, own: str) -> str:
             found[separator] = []
     parts = {mark: counts for mark, counts in found.items() if counts and counts[0] > 1}
     even = [mark for mark, counts in parts.items() if len(set(counts)) == 1]
-    if not parts:
+    if not parts and found[own]:  # else it cannot be read as lines of cells at all
         _refuse_spaces(Delimited(content, encoding, own))
     return next(iter([*even, *parts, own]))
 
