@@ -529,9 +529,12 @@ def test_explain_makes_what_links_have_no_part_in_once(monkeypatch):
     links = Links.sample(y, 12, random_state=0)
     model = ConsensusClustering(n_jobs=1).fit(X, links=links)
     calls, made = [], ConsensusClustering._unlinked
-    monkeypatch.setattr(
-        ConsensusClustering, "_unlinked", lambda self, X: calls.append(len(X)) or made(self, X)
-    )
+
+    def counted(self, X, progress):
+        calls.append(len(X))
+        return made(self, X, progress)
+
+    monkeypatch.setattr(ConsensusClustering, "_unlinked", counted)
     told = model.explain(int(links.cannot[0, 0]), max_counterfactuals=4)
     assert len(told.counterfactuals) == 4
     assert calls == [120]

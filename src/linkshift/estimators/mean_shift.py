@@ -117,7 +117,7 @@ class MeanShift(Explains, ScoresSamples):
     keep_paths : bool, default=False
         Keep every position of every start in ``paths_``.
     progress : callable, default=None
-        Called with (starts at rest, all starts) after each step.
+        Called with (work done, all work) after each step, and within those of many starts.
 
     Attributes
     ----------

@@ -55,7 +55,7 @@ class Landscape(Protocol):
         """Move each start until a step is at most ``tol`` bandwidths long.
 
         Options: ``max_iter``, ``tol``, ``n_threads``, ``keep_paths`` and ``progress``, which is
-        called with (starts at rest, starts).
+        called with (work done, work).
         """
 
     def merge(self, ascent: Ascent, share: float, *, n_threads: int = 1) -> Modes:
