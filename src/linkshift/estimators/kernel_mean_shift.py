@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -16,7 +17,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.convergence import warn_if_moving
 from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Advice, warn
-from linkshift._core.threads import n_threads
+from linkshift._core.threads import n_threads, one_blas_thread
 from linkshift.bandwidth.rules import neighbours_at_hand, spread_bandwidth
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.explain import CHANCE, Evidence, Explains, kept_path
@@ -42,6 +43,7 @@ _LEAST_SCALE = 0.72
 _EXACT_ROWS = 4000  # up to here "auto" takes no landmarks: seconds to a minute, 128 MB
 _AUTO_LANDMARKS = 500
 _LEARNED_DIMENSION = 1.0
+_FEW = 500  # rows whose kernel matrix one thread is enough for
 _MERGE = 1e-2  # ends within this many median bandwidths are one mode
 
 
@@ -340,15 +342,18 @@ class KernelMeanShift(Explains, LinkedClusterer):
             coef0=self.coef0,
             params=self.kernel_params,
         )
-        embedding = linked_space(
-            data,
-            kernel,
-            closed,
-            use_links=self.use_links,
-            learn_params=self.learn_params,
-            n_landmarks=self._count_landmarks(len(data)),
-            random_state=random,
-        )
+        # For few rows threads of BLAS cost more than they bring, and another fit at the same time
+        # may take them away, which changes last bits.
+        with one_blas_thread() if len(data) <= _FEW else nullcontext():
+            embedding = linked_space(
+                data,
+                kernel,
+                closed,
+                use_links=self.use_links,
+                learn_params=self.learn_params,
+                n_landmarks=self._count_landmarks(len(data)),
+                random_state=random,
+            )
         scale = self._scale(embedding)
         rows = self._pick_points(len(data), random)
         points, dimension = embedding.points[rows], self._dimension(embedding, closed)
