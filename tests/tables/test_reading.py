@@ -120,8 +120,10 @@ def test_lists(X):
         linkshift.cluster(table.assign(more=list(X)))
     with pytest.raises(Refusal, match=r"1 of 60 rows without a list.*row 0\."):
         linkshift.cluster(table.assign(embedding=[None, *X[1:]]))
-    with pytest.raises(Refusal, match=r"2 values missing .* in column embedding; first in row 0"):
+    with pytest.raises(Refusal, match=r"1 of 60 rows without a list.*row 0\."):
         linkshift.cluster(table.assign(embedding=[[None, None], *X[1:]]))
+    with pytest.raises(Refusal, match=r"1 value missing .* in column embedding; first in row 0"):
+        linkshift.cluster(table.assign(embedding=[[None, 1.0], *X[1:]]))
     with pytest.raises(Refusal, match="different lengths"):
         linkshift.cluster(table.assign(embedding=[[1.0], *X[1:]]))
 
