@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -342,18 +343,11 @@ class KernelMeanShift(Explains, LinkedClusterer):
             coef0=self.coef0,
             params=self.kernel_params,
         )
-        # For few rows threads of BLAS cost more than they bring, and another fit at the same time
-        # may take them away, which changes last bits.
+        space = partial(linked_space, use_links=self.use_links, learn_params=self.learn_params)
+        landmarks = self._count_landmarks(len(data))
+        # Another fit may take threads of BLAS away, which changes last bits: few rows need none.
         with one_blas_thread() if len(data) <= _FEW else nullcontext():
-            embedding = linked_space(
-                data,
-                kernel,
-                closed,
-                use_links=self.use_links,
-                learn_params=self.learn_params,
-                n_landmarks=self._count_landmarks(len(data)),
-                random_state=random,
-            )
+            embedding = space(data, kernel, closed, n_landmarks=landmarks, random_state=random)
         scale = self._scale(embedding)
         rows = self._pick_points(len(data), random)
         points, dimension = embedding.points[rows], self._dimension(embedding, closed)
