@@ -42,6 +42,7 @@ KernelFunction = Callable[..., Any]
 
 _CHUNK_PAIRS = 1 << 22
 _ROWS = 512
+_LEAST_SQUARE = 1e-300  # of a width; below it, equal rows alone have something in common
 # Kernel widths that links choose from, in mean pair distances: half octaves from 1/16 to 16.
 _WIDTHS = 2.0 ** np.arange(-4.0, 4.5, 0.5)
 # Eigenvalues this far below zero, relative to the largest, are no rounding errors.
@@ -91,7 +92,9 @@ class Kernel:
             # About the mean, inner products lose no digits to a far origin.
             mean = Y.mean(axis=0)
             squared = euclidean_distances(X - mean, None if Y is X else Y - mean, squared=True)
-            return np.exp(squared * (-0.5 / self.sigma**2))
+            rate = 0.5 / max(self.sigma**2, _LEAST_SQUARE)
+            with np.errstate(over="ignore"):  # so far apart, the value is zero
+                return np.exp(squared * -rate)
         if self.name == "chi2":
             # 2ab / (a + b) = (a + b) / 2 - (a - b)^2 / (2 (a + b))
             mass = np.add.outer(X.sum(axis=1), Y.sum(axis=1))
