@@ -29,6 +29,7 @@ SUITES = {
     "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",
     "cms": "benchmarks.papers.cms",
+    "embed": "benchmarks.papers.embedding",
     "kernel_ms": "benchmarks.papers.kernel_ms",
     "metric_ms": "benchmarks.papers.metric_ms",
     "groups": "benchmarks.papers.groups",

@@ -24,6 +24,7 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 COMMAND = Path(sys.executable).with_name("linkshift")
 
 RUN = {"python", "sh"}
+EXTRAS = {"embed.md": "torch"}  # pages whose blocks need what is not in the extra "dev"
 # What a file holds: nothing to run. What the block before has printed: compared with that.
 SHOWN = {"text", "text printed"}
 # Directives of the site's builder, which fails by itself where they are wrong.
@@ -84,6 +85,8 @@ def test_a_block_is_run_or_says_why_not(page):
     "page", [page for page in PAGES if page.name != "start.md"], ids=lambda page: page.name
 )
 def test_the_blocks_of_a_page_run_in_their_order(page, folder):
+    if page.name in EXTRAS:
+        pytest.importorskip(EXTRAS[page.name], reason="of an extra that is not installed")
     run(page, inside)
 
 
@@ -252,7 +255,15 @@ def test_the_reference_names_everything_that_is_public():
     text = (ROOT / "docs" / "api.md").read_text()
     sections = re.split(r"^## ", text, flags=re.MULTILINE)
     modules = ("links", "metrics", "plot", "image", "model_files", "bandwidth", "profiles")
-    modules += ("datasets", "baselines", "methods", "explain.explanation", "report", "anndata")
+    modules += (
+        "datasets",
+        "baselines",
+        "methods",
+        "explain.explanation",
+        "report",
+        "anndata",
+        "embed",
+    )
     for name in modules:
         public = name in linkshift.__all__
         module = (

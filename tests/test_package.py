@@ -27,7 +27,7 @@ def modules_after(code):
 def test_import_waits_for_nothing_heavy():
     loaded = modules_after("import linkshift")
     assert "linkshift" in loaded
-    assert not loaded & {"sklearn", "numba", "matplotlib", "scipy", "pandas", "joblib"}
+    assert not loaded & {"sklearn", "numba", "matplotlib", "scipy", "pandas", "joblib", "torch"}
 
 
 def test_matplotlib_is_only_for_plots():

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import bandwidth as bandwidth
     from linkshift import baselines as baselines
     from linkshift import datasets as datasets
+    from linkshift import embed as embed
     from linkshift import image as image
     from linkshift import metrics as metrics
     from linkshift import profiles as profiles
@@ -70,6 +71,7 @@ _PUBLIC = {
     "baselines": "baselines",
     "cluster": "methods:cluster",
     "datasets": "datasets",
+    "embed": "embed",
     "image": "image",
     "load": "methods:load",
     "membership": "memberships:membership",
