@@ -25,6 +25,7 @@ from linkshift import (
     PathMeanShift,
     RefinedClustering,
 )
+from linkshift import KMeans as LinkshiftKMeans
 from linkshift.baselines import MPCKMeans, PCKMeans
 
 
@@ -88,11 +89,13 @@ TYPICAL = [
     RefinedClustering(),
     RefinedClustering(KMeans(3, random_state=0)),
     ConsensusClustering(),
+    LinkshiftKMeans(n_clusters=3, n_init=2),
     PCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2, metric="single"),
 ]
 RARER = [
+    LinkshiftKMeans(n_clusters=3, init="greedy", tol=0.0),
     MeanShift(bin_seeding=True),
     MeanShift(kernel="gaussian", bin_size=0.3),
     MeanShift(assignment="basin", cluster_all=False),

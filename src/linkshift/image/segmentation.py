@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.labels import first_come
-from linkshift._core.messages import Refusal
-from linkshift.image._pixels import Pixels, check_count
+from linkshift._core.messages import Refusal, check_count
+from linkshift.image._pixels import Pixels
 from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
 from linkshift.image.filtering import mean_shift_modes
-from linkshift.image.kmeans import KMEANS_FEATURES, Seed, fit_kmeans, kmeans_elbow
+from linkshift.image.kmeans import KMEANS_FEATURES, kmeans_elbow
 from linkshift.image.regions import (
     RegionGraph,
     Regions,
@@ -29,6 +29,8 @@ from linkshift.image.regions import (
     region_graph,
 )
 from linkshift.image.scribbles import check_scribbles, segment_scribbled
+from linkshift.kmeans import fit_kmeans
+from linkshift.kmeans.elbow import Seed
 from linkshift.modes import merge_close
 
 Method = Literal["mean_shift", "kmeans"]
@@ -72,9 +74,9 @@ def segment(
 
     for n pixels and l sides of pixels along the border (0.7 for a square within another region).
 
-    "kmeans" clusters the ``features`` of the pixels by scikit-learn's k-means, from the best of
-    four starts by k-means++ (of 20,000 pixels drawn at random, where there are more); connected
-    parts of clusters smaller than ``min_size`` go to the most similar neighbour.
+    "kmeans" clusters the ``features`` of the pixels by k-means, from the best of four starts by
+    k-means++ (of 20,000 pixels drawn at random, where there are more); connected parts of clusters
+    smaller than ``min_size`` go to the most similar neighbour.
 
     Parameters
     ----------
@@ -258,7 +260,8 @@ def _parts_of_clusters(
         )
     if (pixels.image == pixels.image[:1, :1])[..., : pixels.n_colours].all():
         k = 1  # where there is nothing to see, places alone would be clustered
-    labels = fit_kmeans(values.reshape(h * w, -1), k, n_jobs, random).labels_.reshape(h, w)
+    found = fit_kmeans(values.reshape(h * w, -1), k, n_jobs=n_jobs, random=random)
+    labels = found.labels.reshape(h, w)
     regions = connected_regions(labels)
     graph = region_graph(regions, values)
     clusters = np.empty(graph.counts.shape[0], dtype=np.int32)
