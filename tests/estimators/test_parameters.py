@@ -67,6 +67,8 @@ VALUES = {
         "assignment": ["nearest", "basin"],
         "tol": [0.5],
         "path_merge": [2.0],
+        "end_radius": [1.0, 3.0],
+        "path_radius": [0.5, 2.0],
         "bin_size": [1.0],
         "metric": ["cosine"],
         "n_clusters": [5, 7],

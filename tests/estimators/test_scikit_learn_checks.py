@@ -95,6 +95,7 @@ TYPICAL = [
     MPCKMeans(n_clusters=3, n_init=2, metric="single"),
 ]
 RARER = [
+    MeanShift(kernel="gaussian", end_radius=1.0, path_radius=0.25),
     LinkshiftKMeans(n_clusters=3, init="greedy", tol=0.0),
     MeanShift(bin_seeding=True),
     MeanShift(kernel="gaussian", bin_size=0.3),
