@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -19,7 +20,7 @@ from linkshift.metrics import clustering_accuracy
 from linkshift.profiles import Profile, ProfileName
 
 TITLE = "MeanShift on blobs: rows near another's path (r / c) or its end (r) do not climb"
-SETTINGS: dict[str, dict[str, float]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "exact": {},
     "end: r = 1": {"end_radius": 1.0},
     "path: r / c = 0.25": {"path_radius": 0.25},
@@ -40,7 +41,7 @@ def run(options: Options) -> Iterator[Row]:
 def measure(n: int, d: int, kernel: ProfileName, options: Options) -> list[Row]:
     X, y = blobs(n, d, n_centers=20, seed=options.seed, dtype=np.float64)
     h = default_bandwidth(X, Profile(kernel))
-    common = {"bandwidth": h, "kernel": kernel, "assignment": "basin", "n_jobs": 1}
+    common: dict[str, Any] = {"bandwidth": h, "kernel": kernel, "assignment": "basin", "n_jobs": 1}
     MeanShift(**common).fit(X[:200])  # compile outside the clock
     times, fitted = interleave(
         {name: partial(MeanShift(**common, **more).fit, X) for name, more in SETTINGS.items()},

@@ -365,7 +365,7 @@ class MeanShift(Explains, ScoresSamples):
             )
         else:
             starts = self._starts(points, bandwidth, weight)
-            radii = {"end_radius": self.end_radius, "path_radius": self.path_radius}
+            radii: dict[str, Any] = {"end_radius": self.end_radius, "path_radius": self.path_radius}
             ascent = ascend_skipping(
                 density, starts, merge_radius=self.path_merge, **self._options(), **radii
             )

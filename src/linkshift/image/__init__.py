@@ -12,6 +12,7 @@ from linkshift.image.scores import (
 )
 from linkshift.image.scribbles import segment_scribbled
 from linkshift.image.segmentation import segment
+from linkshift.image.smoothing import smooth_assignments
 from linkshift.kmeans import Elbow
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "segment_scribbled",
     "segmentation_covering",
     "segmentation_scores",
+    "smooth_assignments",
     "variation_of_information",
 ]
