@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from tests.reference import image_filter as twin
 
-from linkshift.image import filtering, mean_shift_filter, mean_shift_modes
+from linkshift.image import filtering, mean_shift_filter, mean_shift_modes, pixel_features
 
 DTYPES = [np.uint8, np.uint16, np.float16, np.float32, np.float64]
 SHAPES = [(9, 11, 3), (12, 7, 1), (1, 1, 3), (1, 14, 3), (14, 1, 1), (20, 33, 3)]

@@ -65,11 +65,11 @@ def segment(
 
     "mean_shift" finds the mode of every pixel in the joint space of place and ``features``, such as
     CIE L*a*b* colour, and groups neighbouring pixels whose modes are within the bandwidths of each
-    other, transitively: an over-segmentation. Regions of fewer than 50 pixels (or ``min_size``, if that is
-    less) go to their most similar neighbours. Then neighbouring regions merge, the most similar
-    first, until all neighbours are more than ``merge_bandwidth`` apart; what is smaller than
-    ``min_size`` then goes to the most similar neighbour. The distance of two regions is that of
-    their mean ``features``, times a factor that favours long common borders,
+    other, transitively: an over-segmentation. Regions of fewer than 50 pixels (or ``min_size``, if
+    that is less) go to their most similar neighbours. Then neighbouring regions merge, the most
+    similar first, until all neighbours are more than ``merge_bandwidth`` apart; what is smaller
+    than ``min_size`` then goes to the most similar neighbour. The distance of two regions is that
+    of their mean ``features``, times a factor that favours long common borders,
 
     .. math:: d_{ab} = \|m_a - m_b\| \,
               \Bigl(\frac{\sqrt{\min(n_a, n_b)}}{l_{ab}}\Bigr)^{1/4}
