@@ -35,10 +35,11 @@ def ascend_skipping(
 ) -> Ascent:
     """Climb as :func:`linkshift.shift.engine.ascend` does, from as few starts as will do.
 
-    The first 64 starts climb to their ends, in the order of `spread_order`. A start that is left
-    and within ``path_radius`` typical bandwidths of a position on their paths, the first included,
-    gets the end of the nearest one; else, within ``end_radius`` of an end, the nearest end. Then
-    twice as many of those that are left climb, and so on. Without radii all climb, at once.
+    The first 64 starts (an eighth, of fewer than 512) climb to their ends, in the order of
+    `spread_order`. A start that is left and within ``path_radius`` typical bandwidths of a position
+    on their paths, the first included, gets the end of the nearest one; else, within ``end_radius``
+    of an end, the nearest end. Then twice as many of those that are left climb, and so on. Without
+    radii all climb, at once.
 
     A start that did not climb has a path of two positions: its own, and the end that it got.
     """
@@ -51,7 +52,7 @@ def ascend_skipping(
     paths: list[Array] = [np.empty(0)] * m
     unit = density.scale  # squares of very small distances would vanish
     where, radius = starts.astype(np.float64) / unit, density.typical_bandwidth
-    left, size = spread_order(starts), _FIRST
+    left, size = spread_order(starts), min(_FIRST, max(m // 8, 1))
     while left.size:
         batch, left, size = left[:size], left[size:], min(2 * size, _MOST)
         found = ascend(density, starts[batch], keep_paths=True, **options)
