@@ -47,14 +47,13 @@ class Score(NamedTuple):
 # Methods: an image and parameters to labels -------------------------------------------------------
 
 
-def mean_shift(image: Array, *, place: float, light: float, merge: float) -> Array:
-    return segment(
-        image,
-        spatial_bandwidth=place,
-        merge_bandwidth=merge,
-        features={"intensity": light, "chroma": 1.0},
-        n_jobs=1,
-    )
+def mean_shift(image: Array, *, place: float, merge: float) -> Array:
+    return segment(image, spatial_bandwidth=place, merge_bandwidth=merge, n_jobs=1)
+
+
+def by_features(image: Array, *, merge: float, **spaces: float) -> Array:
+    """Find modes in another feature space, in which regions are compared as well."""
+    return segment(image, spatial_bandwidth=7.0, merge_bandwidth=merge, features=spaces, n_jobs=1)
 
 
 def modes_alone(image: Array, *, place: float, colour: float) -> Array:
@@ -64,9 +63,9 @@ def modes_alone(image: Array, *, place: float, colour: float) -> Array:
     )
 
 
-def k_means(image: Array, *, k: int, position: float) -> Array:
-    spaces = {"lab": 1.0, "position": position}
-    return segment(image, "kmeans", n_segments=k, features=spaces, n_jobs=1, random_state=0)
+def k_means(image: Array, *, k: int, position: float, smooth: float | None = None) -> Array:
+    run: dict[str, Any] = {"n_segments": k, "smooth": smooth, "n_jobs": 1, "random_state": 0}
+    return segment(image, "kmeans", features={"lab": 1.0, "position": position}, **run)
 
 
 def felzenszwalb(image: Array, **parameters: Any) -> Array:
@@ -114,13 +113,24 @@ METHODS = {
     "ours: mean shift": Method(
         mean_shift,
         "linkshift",
-        {"place": (7.0, 12.0), "light": (0.7, 1.0), "merge": (8.0, 9.0, 10.0)},
+        {"place": (7.0, 12.0), "merge": (8.0, 9.0, 10.0)},
+    ),
+    "ours: mean shift by texture": Method(
+        by_features, "linkshift", {"texture": (1.0, 2.0), "merge": (5.0, 10.0)}
+    ),
+    "ours: mean shift by colour and texture": Method(
+        by_features,
+        "linkshift",
+        {"lab": (1.0,), "texture": (0.2, 0.5), "merge": (9.0, 11.0)},
     ),
     "ours: modes alone": Method(
         modes_alone, "linkshift", {"place": (7.0, 12.0), "colour": (6.5, 8.0, 10.0, 13.0)}
     ),
     "ours: k-means": Method(
         k_means, "linkshift", {"k": (2, 3, 5, 8), "position": (0.05, 0.1, 0.2)}
+    ),
+    "ours: k-means smoothed": Method(
+        k_means, "linkshift", {"k": (2, 3, 5, 8), "position": (0.1,), "smooth": (0.5, 1.0, 2.0)}
     ),
     "felzenszwalb": Method(
         felzenszwalb,

@@ -25,6 +25,7 @@ SUITES = {
     "gemm": "benchmarks.speed.gemm",
     "gaussian": "benchmarks.speed.gaussian",
     "binned": "benchmarks.speed.binned",
+    "skipping": "benchmarks.speed.skipping",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",

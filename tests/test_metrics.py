@@ -19,6 +19,7 @@ from linkshift.metrics import (
     link_satisfaction,
     n_clusters,
     name_clusters,
+    reconstruction_score,
 )
 
 
@@ -288,3 +289,39 @@ def test_a_link_report_tells_of_what_there_is():
     assert "groups apart" in apart._repr_html_()
     assert str(link_satisfaction(labels, Links(must=[(0, 1)]))) == "must-links 0 of 1 kept"
     assert str(link_satisfaction(labels, Links())) == "no links"
+
+
+# --- reconstruction -------------------------------------------------------------------------------
+
+
+def test_reconstruction_by_hand():
+    X = [[0.0], [2.0], [10.0], [12.0]]
+    assert reconstruction_score(X, [0, 0, 1, 1]) == (1.0, 1.0 - 1.0 / 26.0)
+    assert reconstruction_score(X, [0, 0, 0, 0]) == (26.0, 0.0)
+    assert reconstruction_score(X, [4, 7, 9, 2]) == (0.0, 1.0)
+    # Noise is told by the mean of all, 6: (1 + 1 + 16 + 36) / 4.
+    assert reconstruction_score(X, [0, 0, -1, -1]).error == 13.5
+    assert reconstruction_score([[3.0], [3.0]], [0, 0]) == (0.0, 1.0)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_reconstruction_is_literal_and_splitting_never_hurts(seed, k):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(12, 2)) + 100.0, rng.integers(-1, k, size=12)
+    left = 0.0
+    for x, label in zip(X, labels, strict=True):
+        own = X if label == -1 else X[labels == label]
+        left += ((x - own.mean(axis=0)) ** 2).sum()
+    score = reconstruction_score(X, labels)
+    assert score.error == pytest.approx(left / 12)
+    assert score.explained <= 1.0
+    finer = np.where((labels == 0) & (np.arange(12) % 2 == 0), k, labels)
+    assert reconstruction_score(X, finer).error <= score.error + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("X", "labels"), [([[1.0]], [0, 1]), ([1.0, 2.0], [0, 1]), ([[np.nan]], [0]), ([[]], [0])]
+)
+def test_reconstruction_of_what_is_no_table(X, labels):
+    with pytest.raises(ValueError, match="row"):
+        reconstruction_score(X, labels)

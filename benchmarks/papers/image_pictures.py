@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from skimage import data, draw
 from skimage.color import label2rgb
 from skimage.segmentation import mark_boundaries
+from sklearn.datasets import make_blobs
 
 from benchmarks.papers.kernel_pictures import save
+from linkshift import kmeans_elbow as kmeans_elbow_of_rows
 from linkshift import plot
 from linkshift.image import kmeans_elbow, mean_shift_filter, segment
 
@@ -80,6 +82,38 @@ def feature_spaces(path: Path) -> None:
     _show(path, panels, columns=2)
 
 
+def mode_spaces(path: Path) -> None:
+    """Find modes of the same pixels in three feature spaces: two shades, two kinds of stripes."""
+    i, j = np.mgrid[:96, :128]
+    stripes = np.where(j < 64, j // 2 % 2, i // 2 % 2)
+    shade = np.where((i < 48)[..., None], (150, 110, 90), (90, 110, 150))
+    noise = np.random.default_rng(0).normal(0.0, 3.0, size=(96, 128, 1))
+    image = (shade + 12 * stripes[..., None] + noise).clip(0, 255).astype(np.uint8)
+    panels: dict[str, Array] = {"two shades, two kinds of stripes": image}
+    spaces: dict[str, dict[str, float]] = {
+        "colour": {"lab": 1.0},
+        "texture": {"texture": 6.0},
+        "colour and texture": {"lab": 1.0, "texture": 6.0},
+    }
+    for words, features in spaces.items():
+        labels = segment(image, features=features, spatial_bandwidth=7.0)
+        title = f"mean shift by {words}: {labels.max() + 1} segments"
+        panels[title] = np.asarray(mark_boundaries(image, labels, color=(1, 0.9, 0), mode="thick"))
+    _show(path, panels, columns=2)
+
+
+def smoothing(path: Path) -> None:
+    """Smooth out the clusters of k-means."""
+    image = data.chelsea()
+    panels = {}
+    run: dict[str, Any] = {"n_segments": 4, "features": "lab", "connected": False, "min_size": 1}
+    for smooth in (None, 0.5, 2.0):
+        labels = segment(image, "kmeans", smooth=smooth, random_state=0, **run)
+        title = "each pixel by itself" if smooth is None else f"smooth = {smooth:g}"
+        panels[title] = label2rgb(labels, image, kind="avg", bg_label=-1)
+    _show(path, panels, columns=3)
+
+
 def bandwidths(path: Path) -> None:
     """Show fine and coarse segments."""
     image = data.coffee()
@@ -123,6 +157,19 @@ def elbow(path: Path) -> None:
     save(figure, path)
 
 
+def held_out(path: Path) -> None:
+    """Draw sums of squares of rows that are held out, beside those that are not."""
+    grid = 5.0 * np.stack(np.divmod(np.arange(9), 3), axis=1)
+    X, _ = make_blobs(120, centers=grid, cluster_std=0.8, random_state=0)
+    numbers = range(1, 19)
+    figure, axes = plt.subplots(1, 2, figsize=(10.4, 3.6))
+    curve = kmeans_elbow_of_rows(X, numbers, random_state=0)
+    plot.elbow(curve, ax=axes[0], title="elbow of all rows")
+    curve = kmeans_elbow_of_rows(X, numbers, held_out=5, random_state=0)
+    plot.elbow(curve, ax=axes[1], title="a fifth held out, five times")
+    save(figure, path)
+
+
 def _kmeans(image: Array, n_segments: int) -> Array:
     return segment(image, "kmeans", n_segments=n_segments, random_state=0)
 
@@ -149,9 +196,12 @@ GALLERY = {
     "filters": filters,
     "methods": methods,
     "feature_spaces": feature_spaces,
+    "mode_spaces": mode_spaces,
+    "smoothing": smoothing,
     "bandwidths": bandwidths,
     "scribbles": scribbles,
     "elbow": elbow,
+    "held_out": held_out,
 }
 
 if __name__ == "__main__":

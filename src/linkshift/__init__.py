@@ -26,10 +26,12 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
         GroupFeatureClustering as GroupFeatureClustering,
     )
     from linkshift.estimators.kernel_mean_shift import KernelMeanShift as KernelMeanShift
+    from linkshift.estimators.kmeans import KMeans as KMeans
     from linkshift.estimators.mean_shift import MeanShift as MeanShift
     from linkshift.estimators.metric_mean_shift import MetricMeanShift as MetricMeanShift
     from linkshift.estimators.path_mean_shift import PathMeanShift as PathMeanShift
     from linkshift.estimators.refined_clustering import RefinedClustering as RefinedClustering
+    from linkshift.kmeans import kmeans_elbow as kmeans_elbow
     from linkshift.links import Closure as Closure
     from linkshift.links import ConflictError as ConflictError
     from linkshift.links import Conflicts as Conflicts
@@ -57,6 +59,7 @@ _PUBLIC = {
     "ConstrainedMeanShift": "estimators.constrained_mean_shift:ConstrainedMeanShift",
     "GraphMeanShift": "estimators.graph_mean_shift:GraphMeanShift",
     "GroupFeatureClustering": "estimators.group_feature_clustering:GroupFeatureClustering",
+    "KMeans": "estimators.kmeans:KMeans",
     "KernelMeanShift": "estimators.kernel_mean_shift:KernelMeanShift",
     "Links": "links:Links",
     "MeanShift": "estimators.mean_shift:MeanShift",
@@ -73,6 +76,7 @@ _PUBLIC = {
     "datasets": "datasets",
     "embed": "embed",
     "image": "image",
+    "kmeans_elbow": "kmeans:kmeans_elbow",
     "load": "methods:load",
     "membership": "memberships:membership",
     "metrics": "metrics",

@@ -20,11 +20,13 @@ __all__ = [
     "HeldOut",
     "LabelledScore",
     "LinkReport",
+    "ReconstructionScore",
     "clustering_accuracy",
     "labelled_score",
     "link_satisfaction",
     "n_clusters",
     "name_clusters",
+    "reconstruction_score",
 ]
 
 FEW = 10  # links held out, below which their share says little and its spread nothing
@@ -83,6 +85,72 @@ def clustering_accuracy(
         counts = _contingency(true[placed], pred[placed])
         right += int(counts[linear_sum_assignment(counts, maximize=True)].sum())
     return right / len(true)
+
+
+class ReconstructionScore(NamedTuple):
+    """How well rows are told by the centres of their clusters.
+
+    Attributes
+    ----------
+    error : float
+        Mean squared distance of a row to the centre of its cluster.
+    explained : float
+        Share of the variance that the centres explain: 1 less the error over that of one cluster.
+        From 0 to 1; 1 where all rows are the same.
+    """
+
+    error: float
+    explained: float
+
+
+def reconstruction_score(X: ArrayLike, labels: ArrayLike) -> ReconstructionScore:
+    r"""Score labels by how well rows are reconstructed from their clusters (generative).
+
+    .. math:: \mathrm{error} = \frac{1}{n} \sum_j \|x_j - c_{l_j}\|^2, \qquad
+              \mathrm{explained} = 1 - \frac{\mathrm{error}}
+                                           {\frac{1}{n} \sum_j \|x_j - \bar x\|^2},
+
+    with the means c of the clusters. It needs no classes, and any labels can be compared by it
+    that have as many clusters: splitting a cluster never makes it worse. Noise (-1) has no cluster,
+    and is told by the mean of all rows, so that leaving rows out never helps.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The rows, in units in which distances mean something.
+    labels : array-like of shape (n,)
+        Cluster of each row, -1 for noise.
+
+    Returns
+    -------
+    ReconstructionScore
+
+    Examples
+    --------
+    >>> X = [[0.0], [2.0], [10.0], [12.0]]
+    >>> score = reconstruction_score(X, [0, 0, 1, 1])
+    >>> score.error, round(score.explained, 3)
+    (1.0, 0.962)
+    """
+    rows, found = np.asarray(X, dtype=np.float64), _labels(labels, "labels")
+    if rows.ndim != 2 or rows.shape[0] != len(found) or rows.size == 0:
+        raise ValueError(
+            f"X has shape {rows.shape} and there are {len(found)} labels; give a table of numbers "
+            "with a row for each label."
+        )
+    if not np.isfinite(rows).all():
+        raise ValueError("X has NaN or infinity in it; leave such rows out, or fill the gaps.")
+    centred = rows - rows.mean(axis=0)
+    total = float(np.einsum("ij,ij->", centred, centred)) / len(found)
+    placed = ~is_noise(found)
+    _, cluster = np.unique(found[placed], return_inverse=True)
+    sums = np.zeros((int(cluster.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(sums, cluster, centred[placed])
+    sizes = np.bincount(cluster, minlength=len(sums))
+    left = centred.copy()
+    left[placed] -= (sums / np.maximum(sizes, 1)[:, None])[cluster]
+    error = float(np.einsum("ij,ij->", left, left)) / len(found)
+    return ReconstructionScore(error, 1.0 - error / total if total > 0 else 1.0)
 
 
 def n_clusters(labels: ArrayLike) -> int:

@@ -52,6 +52,10 @@ CASES = {
         {"method": "kernel", "n_neighbors": 8},
     ),
     "kmeans": (("--scale", "standard", "--clusters", 3), {"method": "kmeans", "n_clusters": 3}),
+    "kmeans, cosine": (
+        ("--clusters", 3, "--metric", "cosine", "--init", "greedy"),
+        {"method": "kmeans", "n_clusters": 3, "metric": "cosine", "init": "greedy"},
+    ),
     "skms": (("--scale", "minmax", "--links", "both.csv"), {"method": "skms"}),
     "metric": (("--links", "both.csv"), {"method": "metric"}),
     "groups": (
@@ -577,7 +581,7 @@ def test_ctrl_c_in_a_process(here):
 
 # --- explain --------------------------------------------------------------------------------------
 
-MOVED = [name for name in CASES if name not in ("groups", "kmeans")]
+MOVED = [name for name in CASES if name not in ("groups", "kmeans", "kmeans, cosine")]
 
 
 def explained(made, name, row, *args):

@@ -80,6 +80,14 @@ def test_npy_and_grey_and_kmeans(run, picture):
     np.testing.assert_array_equal(np.load("again.npy"), labels)
 
 
+def test_features_and_smoothing(run, picture):
+    run("segment", picture, "-o", "l.npy", "--features", "lab+texture")
+    assert np.load("l.npy")[0, 0] != np.load("l.npy")[0, 59]
+    smooth = ("--method", "kmeans", "--segments", 3, "--smooth", 1.0, "--features", "rgb")
+    run("segment", picture, "-o", "s.npy", *smooth)
+    assert np.load("s.npy")[0, 0] != np.load("s.npy")[0, 59]
+
+
 def test_json(run, picture, strokes):
     name = strokes(marks())
     result = run("segment", picture, "--scribbles", name, "--json", "--quiet", "--threads", 1)
@@ -280,6 +288,9 @@ def test_arrays_of_no_use_as_strokes(refused, picture, strokes):
     [
         (("--segments", 3), "--segments is for --method kmeans"),
         (("--seed", 3), "--seed is for --method kmeans"),
+        (("--smooth", 3), "--smooth is for --method kmeans"),
+        (("--features", "hue"), "known are"),
+        (("--method", "kmeans", "--smooth", -1), "give a positive number"),
         (("--method", "kmeans", "--range-bandwidth", 3), "is for --method mean-shift"),
         (("--method", "kmean"), "Did you mean 'kmeans'?"),
         (("--spatial-bandwidth", -1), "The spatial bandwidth is -1.0, and must be positive"),

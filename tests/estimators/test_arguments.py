@@ -70,7 +70,7 @@ REFUSED = {
         )
         for name in ("Metric global", "Metric local", "Metric kernel", "SCML", "SCML local")
     },
-    **{name: (ANY_LINKS, "RefinedClustering") for name in ("Graph", "Graph smooth")},
+    **{name: (ANY_LINKS, "RefinedClustering") for name in ("Graph", "Graph smooth", "KMeans")},
     "Metric matrix": (ANY_LINKS, "metric='global'"),
     "CMS refine=None": (["must, soft", "both, soft"], "refine='links'"),
     "CMS of the paper": (["must", "must, soft", "both, soft"], "refine='links'"),

@@ -40,7 +40,7 @@ def test_as_links_given_to_fit(name):
     assert clone(model.with_links(None))._bound_links is None
 
 
-@pytest.mark.parametrize("model", [MeanShift(), linkshift.GraphMeanShift()])
+@pytest.mark.parametrize("model", [MeanShift(), linkshift.GraphMeanShift(), linkshift.KMeans()])
 def test_those_that_take_none_bind_none(model):
     with pytest.raises(Refusal, match=r"does not use links. Bind them to ConstrainedMeanShift"):
         model.with_links(TRUE)

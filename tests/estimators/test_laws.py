@@ -136,7 +136,9 @@ def test_labels_are_numbers_without_gaps(name):
 BY_CHANCE = [
     name
     for name in CLUSTERERS
-    if name.startswith(("Kernel landmarks", "Metric", "Groups", "PCK", "MPCK", "Refined k"))
+    if name.startswith(
+        ("Kernel landmarks", "Metric", "Groups", "KMeans", "PCK", "MPCK", "Refined k")
+    )
     and name != "Metric matrix"
 ]
 # Where links settle labels, or make them hold, rows are visited one after the other.

@@ -194,6 +194,16 @@ def test_path_merge_gives_nearly_the_exact_clusters():
     np.testing.assert_array_equal(merged.predict(X), merged.labels_)
 
 
+@pytest.mark.parametrize("radii", [{"end_radius": 0.5}, {"path_radius": 0.25}])
+def test_rows_near_a_path_or_its_end_give_nearly_the_exact_clusters(radii):
+    exact = MeanShift(bandwidth=1.0, kernel="gaussian").fit(X)
+    model = MeanShift(bandwidth=1.0, kernel="gaussian", **radii).fit(X)
+    assert adjusted_rand_score(exact.labels_, model.labels_) > 0.95
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    told = model.explain(0, max_counterfactuals=0)
+    assert told.label == model.labels_[0]
+
+
 # Precision, units, threads
 
 
@@ -393,6 +403,8 @@ def test_the_row_of_a_bad_bandwidth_is_named():
         {"max_iter": 0},
         {"tol": -1.0},
         {"path_merge": -0.1},
+        {"end_radius": -1.0},
+        {"path_radius": -0.1},
         {"bin_size": 0.0},
         {"min_bin_freq": 0, "bin_seeding": True},
         {"n_neighbors": 0},
@@ -457,6 +469,7 @@ EFFECTS = [
     ({}, {"assignment": "nearest"}),
     ({}, {"tol": 0.1}),
     ({}, {"path_merge": 0.5}),
+    ({}, {"path_radius": 0.5, "end_radius": 1.0}),
     ({}, {"bin_size": 0.5}),
     ({}, {"n_clusters": 3}),
     ({}, {"max_clusters": 2}),
@@ -510,6 +523,8 @@ def test_progress_is_called():
         {"blurring": True, "seeds": X[:2]},
         {"blurring": True, "bin_seeding": True},
         {"blurring": True, "path_merge": 0.1},
+        {"blurring": True, "end_radius": 1.0},
+        {"blurring": True, "path_radius": 0.1},
         {"blurring": True, "assignment": "nearest"},
     ],
     ids=lambda p: "+".join(p),

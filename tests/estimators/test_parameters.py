@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans as TheirKMeans
 from sklearn.utils._param_validation import InvalidParameterError
 from tests.estimators.variants import (
     TRUE,
@@ -31,6 +31,7 @@ from linkshift import (
     GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
+    KMeans,
     Links,
     MeanShift,
     MetricMeanShift,
@@ -66,6 +67,8 @@ VALUES = {
         "assignment": ["nearest", "basin"],
         "tol": [0.5],
         "path_merge": [2.0],
+        "end_radius": [1.0, 3.0],
+        "path_radius": [0.5, 2.0],
         "bin_size": [1.0],
         "metric": ["cosine"],
         "n_clusters": [5, 7],
@@ -164,7 +167,7 @@ VALUES = {
         "progress": [recorder],
     },
     RefinedClustering: {
-        "estimator": [KMeans(4, n_init=1, random_state=0)],
+        "estimator": [TheirKMeans(4, n_init=1, random_state=0)],
         "n_neighbors": [2],
         "penalty": [0.1],
         "metric": ["cosine"],
@@ -181,6 +184,17 @@ VALUES = {
         "enforce": [False],
         "random_state": [1],
         "n_jobs": [2],
+        "progress": [recorder],
+    },
+    KMeans: {
+        "n_clusters": [4],
+        "init": ["random", "greedy", np.eye(2, 3)],
+        "n_init": [7],
+        "max_iter": [1],
+        "tol": [9.0],
+        "metric": ["cosine"],
+        "n_jobs": [2],
+        "random_state": [1],
         "progress": [recorder],
     },
     PCKMeans: {

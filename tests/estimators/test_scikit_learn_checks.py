@@ -26,6 +26,7 @@ from linkshift import (
     PathMeanShift,
     RefinedClustering,
 )
+from linkshift import KMeans as LinkshiftKMeans
 from linkshift.baselines import MPCKMeans, PCKMeans
 
 
@@ -89,11 +90,14 @@ TYPICAL = [
     RefinedClustering(),
     RefinedClustering(KMeans(3, random_state=0)),
     ConsensusClustering(),
+    LinkshiftKMeans(n_clusters=3, n_init=2),
     PCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2, metric="single"),
 ]
 RARER = [
+    MeanShift(kernel="gaussian", end_radius=1.0, path_radius=0.25),
+    LinkshiftKMeans(n_clusters=3, init="greedy", tol=0.0),
     MeanShift(bin_seeding=True),
     MeanShift(kernel="gaussian", bin_size=0.3),
     MeanShift(assignment="basin", cluster_all=False),

@@ -21,6 +21,7 @@ from linkshift import (
     GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
+    KMeans,
     Links,
     MeanShift,
     MetricMeanShift,
@@ -31,7 +32,7 @@ from linkshift.baselines import MPCKMeans, PCKMeans
 
 # Estimators that are told the number of clusters, or have a metric to learn, are not walked: what
 # they do with special data is in their own tests.
-ELSEWHERE = {GroupFeatureClustering, MetricMeanShift, PCKMeans, MPCKMeans, GraphMeanShift}
+ELSEWHERE = {GroupFeatureClustering, MetricMeanShift, PCKMeans, MPCKMeans, GraphMeanShift, KMeans}
 KINDS = {type(variant.make(1.0, 2)) for variant in CLUSTERERS.values()} - ELSEWHERE
 SHAPES = {
     **{kind.__name__: kind for kind in KINDS},

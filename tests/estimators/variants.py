@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans as TheirKMeans
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 
 import linkshift
@@ -21,6 +21,7 @@ from linkshift import (
     GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
+    KMeans,
     Links,
     MeanShift,
     MetricMeanShift,
@@ -97,6 +98,7 @@ ATTRIBUTES = (
     "view_importances_",
     "loss_",
     "n_iter_",
+    "inertia_",
 )
 METHODS = ("predict", "transform", "metric_at", "score_samples")
 
@@ -178,6 +180,7 @@ VARIANTS = {
     "MeanShift blurring": _mean_shift(0.25, blurring=True),
     "MeanShift bin_seeding": _mean_shift(1.0, bin_seeding=True),
     "MeanShift bin_size": _mean_shift(1.0, kernel="gaussian", bin_size=0.5),
+    "MeanShift skipping": _mean_shift(0.5, kernel="gaussian", end_radius=1.0, path_radius=0.5),
     "MeanShift neighbours": Variant(
         lambda h, d: MeanShift(n_neighbors=12, kernel="truncated_gaussian", **_ONE), "none"
     ),
@@ -203,11 +206,12 @@ VARIANTS = {
     "Groups, views": _groups(views={"a": [0], "b": slice(None)}),
     "Groups, distances": _groups(metric="precomputed")._replace(table=euclidean_distances),
     "Refined": _refined(lambda h: MeanShift(bandwidth=h, **_ONE)),
-    "Refined k-means": _refined(lambda h: KMeans(6, n_init=2, random_state=0)),
+    "Refined k-means": _refined(lambda h: TheirKMeans(6, n_init=2, random_state=0)),
     "Refined by links": _refined(lambda h: mean_shift_by_links(**_ONE))._replace(needs=True),
     "Consensus": Variant(lambda h, d: ConsensusClustering(**_ONE)),
     "Graph": _graph(n_edges=6),
     "Graph smooth": _graph(coordinates="smooth"),
+    "KMeans": Variant(lambda h, d: KMeans(2, **_KMEANS, **_ONE), "none"),
     "PCKMeans": Variant(lambda h, d: PCKMeans(2, weight=500.0, **_KMEANS)),
     "MPCKMeans": Variant(lambda h, d: MPCKMeans(2, **_KMEANS)),
     "MPCKMeans, one metric": Variant(lambda h, d: MPCKMeans(2, metric="single", **_KMEANS)),

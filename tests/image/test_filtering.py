@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from tests.reference import image_filter as twin
 
-from linkshift.image import filtering, mean_shift_filter, mean_shift_modes
+from linkshift.image import filtering, mean_shift_filter, mean_shift_modes, pixel_features
 
 DTYPES = [np.uint8, np.uint16, np.float16, np.float32, np.float64]
 SHAPES = [(9, 11, 3), (12, 7, 1), (1, 1, 3), (1, 14, 3), (14, 1, 1), (20, 33, 3)]
@@ -50,6 +50,33 @@ def test_gaussian_is_its_literal_twin(shape, h_s, h_r, truncate):
     # Steps are as short as tol for some time before and after: ends may be a few of them apart.
     np.testing.assert_allclose(found.values, values, atol=0.02 * h_r)
     np.testing.assert_allclose(found.positions, positions, atol=0.02 * h_s)
+
+
+@pytest.mark.parametrize("features", ["lab+texture", {"texture": 0.5}, "chroma", "rgb+position"])
+@pytest.mark.parametrize("kernel", ["flat", "gaussian"])
+def test_modes_of_features_are_those_of_the_twin(features, kernel):
+    pytest.importorskip("skimage")
+    image = noisy_patches((9, 12, 3), seed=4, noise=30.0)
+    found = mean_shift_modes(image, 3.0, 15.0, features=features, kernel=kernel, tol=1e-4)
+    values, positions = twin.converged(
+        pixel_features(image, features), 3.0, 15.0, kernel=kernel, tol=1e-4
+    )
+    close = {"atol": 1e-3 if kernel == "flat" else 0.3}
+    np.testing.assert_allclose(found.values, values, **close)
+    np.testing.assert_allclose(found.positions, positions, **close)
+
+
+def test_features_are_for_modes_of_the_image_as_it_is():
+    pytest.importorskip("skimage")
+    image = noisy_patches((40, 9, 3))
+    one, two = (mean_shift_modes(image, 3, 9, features="texture", n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(one.values, two.values)
+    assert one.values.shape == (40, 9, 24)
+    for more in ({"mode": "opencv"}, {"colour_space": "lab"}):
+        with pytest.raises(ValueError, match="Leave mode and colour_space out"):
+            mean_shift_modes(image, 3, 9, features="lab", **more)
+    with pytest.warns(UserWarning, match="still moving"):
+        mean_shift_modes(image, 3, 9, features="lab", max_iter=1)
 
 
 @pytest.mark.parametrize("kernel", ["flat", "gaussian"])

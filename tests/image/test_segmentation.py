@@ -40,14 +40,15 @@ def test_patches_are_found():
     assert segmentation_covering(found, expected) == 1.0
 
 
-@pytest.mark.parametrize("features", ["lab", {"intensity": 1.0, "chroma": 2.0}])
+@pytest.mark.parametrize(
+    "features", ["lab", {"intensity": 1.0, "chroma": 2.0}, {"lab": 1.0, "texture": 0.3}]
+)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_mean_shift_is_its_stages_one_after_the_other(seed, features):
     """Modes, regions and merging by the literal twins."""
     image = noisy_patches((12, 14, 3), seed, noise=25.0)
     h_s, h_r, merge, least = 3.0, 9.0, 14.0, 9
-    lab = pixel_features(image, "lab")
-    values, places = image_filter.converged(lab, h_s, h_r)
+    values, places = image_filter.converged(pixel_features(image, features), h_s, h_r)
     labels = image_regions.mode_regions(values, places, h_s, h_r)
     own = pixel_features(image, features).astype(np.float64)
     labels = image_regions.merge(labels, own, [-1.0], min(_SPECK, least))
@@ -198,6 +199,9 @@ def test_texture_tells_apart_what_colours_do_not():
     assert segmentation_covering(by_texture, halves) > 0.85
     by_intensity = segment(image, "kmeans", n_segments=2, features="intensity", random_state=0)
     assert segmentation_covering(by_intensity, halves) < 0.6
+    modes = segment(image, features="texture", spatial_bandwidth=5.0)
+    assert segmentation_covering(modes, halves) > 0.75
+    assert segmentation_covering(segment(image, spatial_bandwidth=5.0), halves) < 0.6
 
 
 @both

@@ -17,6 +17,7 @@ from linkshift import (
     GraphMeanShift,
     GroupFeatureClustering,
     KernelMeanShift,
+    KMeans,
     Links,
     MeanShift,
     MetricMeanShift,
@@ -61,7 +62,15 @@ def fitted_scml(data=X, **parameters):
 # Name of each case to a function that gives a fitted model, training rows and new rows.
 CASES = {
     "mean_shift": lambda: (MeanShift().fit(X), X, NEW),
-    "kmeans": lambda: (PCKMeans(3, n_init=2, random_state=0).fit(X, links=LINKS), X, NEW),
+    "kmeans": lambda: (KMeans(3, n_init=2, random_state=0).fit(X), X, NEW),
+    "kmeans_cosine": lambda: (
+        RefinedClustering(KMeans(3, init="greedy", metric="cosine"), n_clusters=3).fit(
+            FRAME, links=LINKS
+        ),
+        FRAME,
+        FRAME_NEW,
+    ),
+    "pckmeans": lambda: (PCKMeans(3, n_init=2, random_state=0).fit(X, links=LINKS), X, NEW),
     "kmeans, refined": lambda: (
         RefinedClustering(PCKMeans(3, n_init=2, random_state=0), n_clusters=3).fit(X, links=LINKS),
         X,

@@ -301,7 +301,7 @@ def test_a_forged_file_without_a_change_is_good(tmp_path):
         (setting("model", to=None), "no fitted estimator"),
         (setting("model", to={"array": "a0"}), "no fitted estimator"),
         (setting("model", to={"estimator": 3}), "no fitted estimator"),
-        (setting(*MODEL, "class", to="KMeans"), "holds a 'KMeans'"),
+        (setting(*MODEL, "class", to="DBSCAN"), "holds a 'DBSCAN'"),
         (setting(*MODEL, "class", to="os.system"), "holds a 'os.system'"),
         (setting(*MODEL, "class", to=["MeanShift"]), "class"),
         (setting(*MODEL, "parameters", to=[]), "parameters"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linkshift import plot
-from linkshift.image import Elbow
+from linkshift.kmeans import Elbow
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -44,3 +44,13 @@ def test_a_single_number():
 def test_something_else_is_refused():
     with pytest.raises(TypeError, match="kmeans_elbow"):
         plot.elbow([1, 2, 3])
+
+
+def test_rows_held_out_are_drawn_and_marked():
+    sums = np.array([95.0, 50.0, 20.0, 18.0])
+    ax = plot.elbow(Elbow(CURVE.n_clusters, CURVE.inertia, 4, sums))
+    lines = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert lines["held out"] == [[1, 95], [2, 50], [4, 20], [8, 18]]
+    assert lines["largest jump"] == [[4, 20]]
+    assert "chord" not in lines
+    ax.figure.canvas.draw()

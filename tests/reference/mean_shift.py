@@ -109,6 +109,31 @@ def ascend(X, h, starts, kernel, sample_weight=None, reach=1.0, max_iter=300, to
     return ends, paths
 
 
+def ascend_skipping(X, h, starts, order, kernel, end_radius, path_radius, first=64):
+    """Ends of all starts, of which some take another's: near its path, or else near its end."""
+    starts = np.asarray(starts, dtype=np.float64)
+    ends, left, size = {}, list(order), first
+    while left:
+        batch, left, size = left[:size], left[size:], min(2 * size, 4096)
+        climbed = {row: ascend(X, h, starts[[row]], kernel)[1][0] for row in batch}
+        ends |= {row: path[-1] for row, path in climbed.items()}
+        for row in list(left):
+            near = [
+                (np.linalg.norm(starts[row] - place), path[-1])
+                for path in climbed.values()
+                for place in path
+            ]
+            at_end = [
+                (np.linalg.norm(starts[row] - path[-1]), path[-1]) for path in climbed.values()
+            ]
+            for candidates, radius in ((near, path_radius * h), (at_end, end_radius * h)):
+                apart, end = min(candidates, key=lambda candidate: candidate[0])
+                if apart <= radius and row in left:
+                    ends[row] = end
+                    left.remove(row)
+    return np.array([ends[row] for row in range(len(starts))])
+
+
 def blur(X, h, kernel, sample_weight=None, reach=1.0, max_iter=300, tol=1e-3):
     """Every point moves to its mean, all at once, until none moves far."""
     X, h, w = _terms(X, h, sample_weight)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 import warnings
+from numbers import Integral
 from types import FrameType
 from typing import Any
 
-__all__ = ["Advice", "Refusal", "warn"]
+__all__ = ["Advice", "Refusal", "check_count", "warn"]
 
 # Frames in which nobody wrote a call of linkshift: its own, and scikit-learn's around ``fit``.
 _INSIDE = ("linkshift", "sklearn")
@@ -86,3 +87,12 @@ def warn(advice: Advice) -> None:
     while frame.f_back is not None and _package(frame) in _INSIDE:
         level, frame = level + 1, frame.f_back
     warnings.warn(advice, stacklevel=level)
+
+
+def check_count(name: str, value: object) -> int:
+    """Refuse what is not a whole number above zero."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, not {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name}={value} must be at least 1.")
+    return int(value)

@@ -7,7 +7,8 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
 from linkshift.modes import Modes, nearest_labels
-from linkshift.shift.binning import Cells, pool_points
+from linkshift.profiles import Profile
+from linkshift.shift.binning import Cells, cell_seeds, pool_points
 from linkshift.shift.density import Density
 from linkshift.shift.neighbours import nearest_neighbours
 
@@ -17,6 +18,8 @@ __all__ = [
     "labels_by_modes",
     "local_bandwidth",
     "pooled",
+    "seeds_of_cells",
+    "without_far",
     "work_of",
 ]
 
@@ -40,6 +43,38 @@ def pooled(X: Array, bin_size: float, bandwidth: float, weight: Array | None) ->
             )
         )
     return cells
+
+
+def seeds_of_cells(
+    points: Array, bandwidth: float, min_bin_freq: int, weight: Array | None
+) -> Array:
+    """Centres of occupied cells; a warning says where they are as many as rows."""
+    seeds, saves = cell_seeds(points, bandwidth, min_bin_freq, weight)
+    if not saves:
+        warn(
+            Advice(
+                f"bin_seeding saves nothing: every row has a cell of its own at "
+                f"bandwidth={bandwidth:g}. Starting from the rows instead.",
+                parameter="bin_seeding",
+                value=True,
+            )
+        )
+    return seeds
+
+
+def without_far(
+    X: Array, labels: Array, density: Density, centers: Array, bandwidth: float | Array
+) -> Array:
+    """Labels, but -1 for rows beyond the kernel's radius of their mode."""
+    radius = local_bandwidth(density, bandwidth, centers)
+    if density.profile.name == "gaussian":
+        radius = radius / Profile("flat").spread(X.shape[1])
+    else:
+        radius = radius * density.profile.squared_reach**0.5
+    unit = density.scale  # squares of very small distances would vanish
+    distance = np.linalg.norm((X - centers[labels]) / unit, axis=1)
+    allowed = np.broadcast_to(radius, centers.shape[:1])[labels]
+    return np.where(distance <= allowed / unit, labels, -1)
 
 
 def local_bandwidth(density: Density, bandwidth: float | Array, positions: Array) -> float | Array:

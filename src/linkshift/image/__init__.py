@@ -2,7 +2,7 @@
 
 from linkshift.image.features import pixel_features
 from linkshift.image.filtering import ImageModes, mean_shift_filter, mean_shift_modes
-from linkshift.image.kmeans import Elbow, kmeans_elbow
+from linkshift.image.kmeans import kmeans_elbow
 from linkshift.image.scores import (
     SegmentationScores,
     probabilistic_rand_index,
@@ -12,6 +12,8 @@ from linkshift.image.scores import (
 )
 from linkshift.image.scribbles import segment_scribbled
 from linkshift.image.segmentation import segment
+from linkshift.image.smoothing import smooth_assignments
+from linkshift.kmeans import Elbow
 
 __all__ = [
     "Elbow",
@@ -26,5 +28,6 @@ __all__ = [
     "segment_scribbled",
     "segmentation_covering",
     "segmentation_scores",
+    "smooth_assignments",
     "variation_of_information",
 ]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -189,12 +188,3 @@ def needs_skimage(what: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ImportError(f'{what} scikit-image: pip install "linkshift[image]"') from error
-
-
-def check_count(name: str, value: object) -> int:
-    """Refuse what is not a whole number above zero."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, not {value!r}.")
-    if value < 1:
-        raise ValueError(f"{name}={value} must be at least 1.")
-    return int(value)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,10 @@ from linkshift._core.convergence import NotConverged
 from linkshift._core.messages import Refusal, warn
 from linkshift._core.text import counted
 from linkshift._core.threads import n_threads
+from linkshift.image._feature_loops import climb_features
 from linkshift.image._filter_loops import KNOWN_SHAPE, WHOLE_LANES, climb_rows, opencv_rows
 from linkshift.image._pixels import ColourSpace, Pixels, read_pixels
+from linkshift.image.features import FeatureSpaces, pixel_features
 
 Kernel = Literal["flat", "gaussian"]
 Mode = Literal["converged", "opencv"]
@@ -32,14 +34,15 @@ _WIDEST = 7.0  # of it: beyond, its weights leave the range of the exponential i
 
 @dataclass(frozen=True)
 class ImageModes:
-    """Where the pixels of an image end in the joint space of place and colour.
+    """Where the pixels of an image end in the joint space of place and colour, or other features.
 
     Attributes
     ----------
     positions : ndarray of shape (h, w, 2), float32
         Place of each pixel's mode: x (column) and y (row).
-    values : ndarray of shape (h, w, 1) or (h, w, 3), float32
-        Its colour, unrounded, in the units of the image or, filtered in Lab, as L*, a*, b*.
+    values : ndarray of shape (h, w, 1), (h, w, 3) or (h, w, n_features), float32
+        Its colour, unrounded, in the units of the image or, filtered in Lab, as L*, a*, b*; or its
+        features.
     """
 
     positions: NDArray[np.float32]
@@ -170,16 +173,30 @@ def mean_shift_modes(
     kernel: Kernel = "flat",
     mode: Mode = "converged",
     colour_space: ColourSpace = "given",
+    features: FeatureSpaces | None = None,
     truncate: float | None = None,
     max_iter: int | None = None,
     tol: float | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> ImageModes:
-    """Find the mode of every pixel in the joint space of place and colour.
+    r"""Find the mode of every pixel in the joint space of place and colour, or other features.
 
-    Parameters as in :func:`mean_shift_filter`, which rounds the colours of these modes. Memory
-    beyond the image and the result (20 bytes for each pixel, 12 for grey images) is as there.
+    Other parameters as in :func:`mean_shift_filter`, which rounds the colours of these modes.
+    Memory beyond the image and the result (20 bytes for each pixel, 12 for grey images) is as
+    there; with ``features``, 8 bytes for each pixel and feature.
+
+    Parameters
+    ----------
+    image, spatial_bandwidth
+        As in :func:`mean_shift_filter`.
+    range_bandwidth : float
+        With ``features``, in their units, from 0 to 100.
+    features : str or mapping of str to float, default=None
+        Feature space of :func:`pixel_features` in the place of colours, such as "texture" or
+        ``{"lab": 1.0, "texture": 0.5}``: q of the pixels :math:`(p, q)` are then 24 or 27 numbers.
+        A weight w makes the bandwidth of its columns :math:`h_r / w`. Time grows with their number:
+        24 take about five times as long as three.
 
     Returns
     -------
@@ -198,11 +215,10 @@ def mean_shift_modes(
     options = _checked(
         spatial_bandwidth, range_bandwidth, kernel, mode, colour_space, truncate, max_iter, tol
     )
+    if features is not None:
+        return _feature_modes(image, features, options, n_jobs, progress)
     pixels = options.read(image)
-    h, w = pixels.size
-    found = ImageModes(
-        np.empty((h, w, 2), dtype=np.float32), np.empty((h, w, pixels.n_colours), dtype=np.float32)
-    )
+    found = _no_modes(*pixels.size, pixels.n_colours)
 
     def keep(begin: int, values: Array, places: Array) -> None:
         rows = slice(begin, begin + values.shape[0])
@@ -210,6 +226,39 @@ def mean_shift_modes(
         found.values[rows] = pixels.in_units(values)
 
     _run(pixels, options, keep, n_jobs, progress)
+    return found
+
+
+def _no_modes(h: int, w: int, n: int) -> ImageModes:
+    return ImageModes(np.empty((h, w, 2), np.float32), np.empty((h, w, n), np.float32))
+
+
+def _feature_modes(
+    image: ArrayLike,
+    features: FeatureSpaces,
+    options: _Options,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> ImageModes:
+    if options.opencv or options.colour_space != "given":
+        raise Refusal(
+            "features are found in the image as it is, and filtered until all pixels have arrived.",
+            'Leave mode and colour_space out: features="lab" are L*, a*, b*.',
+            parameter="features",
+        )
+    given = pixel_features(image, features)
+    h, w, n = given.shape
+    planes = np.zeros((n, h, w + WHOLE_LANES - 1), dtype=np.float32)
+    planes[:, :, :w] = np.moveaxis(given, 2, 0)
+    found = _no_modes(h, w, n)
+    arguments = (planes, w, *_window_arguments(options, h + w, 1.0))
+
+    def stripe(begin: int) -> tuple[int, int]:
+        end = min(begin + _STRIPE, h)
+        rows = slice(begin, end)
+        return end, climb_features(*arguments, begin, found.values[rows], found.positions[rows])
+
+    _run_stripes(stripe, h, w, options, n_jobs, progress)
     return found
 
 
@@ -278,17 +327,24 @@ def _checked(
 
 
 def _converged(pixels: Pixels, options: _Options) -> Rows:
-    planes = pixels.planes(np.float32)
     h, w = pixels.size
+    grid = _grid(pixels.planes(np.float32), w)
+    arguments = (grid, *_window_arguments(options, h + w, pixels.scale))
+
+    def rows(begin: int, values: Array, places: Array) -> int:
+        return int(climb_rows(*arguments, begin, np.empty(KNOWN_SHAPE), values, places))
+
+    return rows
+
+
+def _window_arguments(options: _Options, longest: int, scale: float) -> tuple[Any, ...]:
+    """Say what the loops take of bandwidths, kernel and end."""
     h_s = min(max(options.h_s, _LEAST), _MOST)
-    own = min(max(options.h_r / pixels.scale, _LEAST), _MOST)
+    own = min(max(options.h_r / scale, _LEAST), _MOST)
     ends = 1.0 if options.reach is None else options.reach
     half = -0.5 * math.log2(math.e)
-    # A window that holds the whole image from everywhere need not be larger.
-    radius = min(ends * h_s, float(h + w))
-    arguments = (
-        _grid(planes, w),
-        radius,
+    return (
+        min(ends * h_s, float(longest)),  # the whole image from everywhere
         np.float32((ends * own) ** 2),
         options.reach is not None,
         (np.float32(half / h_s**2), np.float32(half / own**2)),
@@ -296,11 +352,6 @@ def _converged(pixels: Pixels, options: _Options) -> Rows:
         options.tol,
         options.max_iter,
     )
-
-    def rows(begin: int, values: Array, places: Array) -> int:
-        return int(climb_rows(*arguments, begin, np.empty(KNOWN_SHAPE), values, places))
-
-    return rows
 
 
 def _opencv(pixels: Pixels, options: _Options) -> Rows:
@@ -348,6 +399,18 @@ def _run(
         keep(begin, values[..., : pixels.n_colours], places)
         return end, moving
 
+    _run_stripes(one, h, w, options, n_jobs, progress)
+
+
+def _run_stripes(
+    one: Callable[[int], tuple[int, int]],
+    h: int,
+    w: int,
+    options: _Options,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> None:
+    """Call ``one`` with the first row of each stripe; it gives the last, and pixels that move."""
     not_converged = 0
     with ThreadPoolExecutor(n_threads(n_jobs)) as pool:
         for end, moving in pool.map(one, range(0, h, _STRIPE)):

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.arrays import Array
-from linkshift.image._pixels import check_count, needs_skimage
+from linkshift._core.messages import check_count
+from linkshift.image._pixels import needs_skimage
 from linkshift.image._region_loops import add_up, border_pairs, join_modes, join_most_similar
 from linkshift.image.filtering import ImageModes
 

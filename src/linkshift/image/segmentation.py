@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 
 from linkshift._core.arrays import Array, Progress
 from linkshift._core.labels import first_come
-from linkshift._core.messages import Refusal
-from linkshift.image._pixels import Pixels, check_count
-from linkshift.image.features import FeatureSpaces, pixel_features, read_colours
+from linkshift._core.messages import Refusal, check_count
+from linkshift.image._pixels import Pixels
+from linkshift.image.features import FeatureSpaces, check_spaces, pixel_features, read_colours
 from linkshift.image.filtering import mean_shift_modes
-from linkshift.image.kmeans import KMEANS_FEATURES, Seed, fit_kmeans, kmeans_elbow
+from linkshift.image.kmeans import KMEANS_FEATURES, kmeans_elbow
 from linkshift.image.regions import (
     RegionGraph,
     Regions,
@@ -29,6 +29,9 @@ from linkshift.image.regions import (
     region_graph,
 )
 from linkshift.image.scribbles import check_scribbles, segment_scribbled
+from linkshift.image.smoothing import smooth_assignments
+from linkshift.kmeans import KMeansFit, fit_kmeans
+from linkshift.kmeans.elbow import Seed
 from linkshift.modes import merge_close
 
 Method = Literal["mean_shift", "kmeans"]
@@ -50,6 +53,7 @@ def segment(
     merge_bandwidth: float | None = None,
     n_segments: int | None = None,
     features: FeatureSpaces | None = None,
+    smooth: float | None = None,
     min_size: int | None = None,
     connected: bool = True,
     scribbles: ArrayLike | None = None,
@@ -59,22 +63,23 @@ def segment(
 ) -> NDArray[np.int32]:
     r"""Divide an image into regions by clustering its pixels.
 
-    "mean_shift" finds the mode of every pixel in the joint space of place and CIE L*a*b* colour
-    and groups neighbouring pixels whose modes are within the bandwidths of each other,
-    transitively: an over-segmentation. Regions of fewer than 50 pixels (or ``min_size``, if that is
-    less) go to their most similar neighbours. Then neighbouring regions merge, the most similar
-    first, until all neighbours are more than ``merge_bandwidth`` apart; what is smaller than
-    ``min_size`` then goes to the most similar neighbour. The distance of two regions is that of
-    their mean ``features``, times a factor that favours long common borders,
+    "mean_shift" finds the mode of every pixel in the joint space of place and ``features``, such as
+    CIE L*a*b* colour, and groups neighbouring pixels whose modes are within the bandwidths of each
+    other, transitively: an over-segmentation. Regions of fewer than 50 pixels (or ``min_size``, if
+    that is less) go to their most similar neighbours. Then neighbouring regions merge, the most
+    similar first, until all neighbours are more than ``merge_bandwidth`` apart; what is smaller
+    than ``min_size`` then goes to the most similar neighbour. The distance of two regions is that
+    of their mean ``features``, times a factor that favours long common borders,
 
     .. math:: d_{ab} = \|m_a - m_b\| \,
               \Bigl(\frac{\sqrt{\min(n_a, n_b)}}{l_{ab}}\Bigr)^{1/4}
 
     for n pixels and l sides of pixels along the border (0.7 for a square within another region).
 
-    "kmeans" clusters the ``features`` of the pixels by scikit-learn's k-means, from the best of
-    four starts by k-means++ (of 20,000 pixels drawn at random, where there are more); connected
-    parts of clusters smaller than ``min_size`` go to the most similar neighbour.
+    "kmeans" clusters the ``features`` of the pixels by k-means, from the best of four starts by
+    k-means++ (of 20,000 pixels drawn at random, where there are more); connected parts of clusters
+    smaller than ``min_size`` go to the most similar neighbour. ``smooth`` makes neighbouring pixels
+    agree on their clusters before.
 
     Parameters
     ----------
@@ -84,8 +89,8 @@ def segment(
     spatial_bandwidth : float, default=None
         Of mean shift, in pixels; None takes 12.
     range_bandwidth : float, default=None
-        Of mean shift, in units of L*a*b*; None takes 6.5, and 2.5 with ``scribbles``, which choose
-        among finer regions.
+        Of mean shift, in units of ``features``; None takes 6.5, and 2.5 with ``scribbles``, which
+        choose among finer regions.
     merge_bandwidth : float, default=None
         Of mean shift: distance up to which neighbouring regions merge; None takes 10, zero
         merges equal ones only.
@@ -93,8 +98,12 @@ def segment(
         Of k-means: the number of clusters. None takes what :func:`kmeans_elbow` suggests.
     features : str or mapping of str to float, default=None
         Feature space as in :func:`pixel_features`, such as "lab+position" or ``{"lab": 1.0,
-        "texture": 0.3}``. Of mean shift, in which regions are compared; None takes "lab".
-        Of k-means, in which pixels are; None takes ``{"lab": 1.0, "position": 0.1}``.
+        "texture": 0.3}``: where modes are found, regions compared and pixels clustered. A weight w
+        makes a bandwidth of mean shift :math:`1 / w` as large for its columns. None takes "lab",
+        for k-means ``{"lab": 1.0, "position": 0.1}``.
+    smooth : float, default=None
+        Of k-means: what a neighbour in another cluster costs a pixel, in mean squared distances to
+        the own centre (:func:`smooth_assignments`); 1 is usual. None lets each pixel go by itself.
     min_size : int, default=None
         Pixels that a region has at least, unless the image has fewer; None takes a three-hundredth
         of the image.
@@ -160,7 +169,7 @@ def segment(
     # Strokes have their say last, and are refused first.
     strokes = None if scribbles is None else check_scribbles(scribbles, (h, w))
     if method == "mean_shift":
-        _refuse(method, n_segments=n_segments, random_state=random_state)
+        _refuse(method, n_segments=n_segments, random_state=random_state, smooth=smooth)
         radius = _check_merge_bandwidth(merge_bandwidth, strokes is not None)
         if range_bandwidth is None:
             range_bandwidth = _RANGE_BANDWIDTH if strokes is None else _SCRIBBLE_RANGE_BANDWIDTH
@@ -174,7 +183,7 @@ def segment(
         raise ValueError(f'method={method!r} is none of "mean_shift" and "kmeans".')
     widths = {"spatial_bandwidth": spatial_bandwidth, "range_bandwidth": range_bandwidth}
     _refuse(method, **widths, merge_bandwidth=merge_bandwidth)
-    over = _parts_of_clusters(image, pixels, n_segments, features, n_jobs, random_state)
+    over = _parts_of_clusters(image, pixels, n_segments, features, smooth, n_jobs, random_state)
     if progress is not None:
         progress(h, h)
     if strokes is not None:
@@ -203,10 +212,13 @@ def _modes_of_pixels(
     progress: Progress | None,
 ) -> _OverSegmentation:
     """Group pixels by their modes; specks go to their neighbours."""
-    values = pixel_features(image, "lab" if features is None else features)
+    spaces = check_spaces("lab" if features is None else features)
+    values = pixel_features(image, spaces)
     h_s = _SPATIAL_BANDWIDTH if spatial_bandwidth is None else spatial_bandwidth
     run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-    if pixels.n_colours == 3:
+    if spaces != {"lab": 1.0}:
+        modes = mean_shift_modes(image, h_s, range_bandwidth, features=spaces, **run)
+    elif pixels.n_colours == 3:
         modes = mean_shift_modes(image, h_s, range_bandwidth, colour_space="lab", **run)
     else:
         lightness = pixel_features(image, "intensity")
@@ -233,6 +245,7 @@ def _parts_of_clusters(
     pixels: Pixels,
     n_segments: int | None,
     features: FeatureSpaces | None,
+    smooth: float | None,
     n_jobs: int | None,
     random_state: Seed,
 ) -> _OverSegmentation:
@@ -258,12 +271,26 @@ def _parts_of_clusters(
         )
     if (pixels.image == pixels.image[:1, :1])[..., : pixels.n_colours].all():
         k = 1  # where there is nothing to see, places alone would be clustered
-    labels = fit_kmeans(values.reshape(h * w, -1), k, n_jobs, random).labels_.reshape(h, w)
+    found = fit_kmeans(values.reshape(h * w, -1), k, n_jobs=n_jobs, random=random)
+    labels = found.labels.reshape(h, w)
+    if smooth is not None:
+        labels = smooth_assignments(labels, _distances(values, found), weight=smooth)
     regions = connected_regions(labels)
     graph = region_graph(regions, values)
     clusters = np.empty(graph.counts.shape[0], dtype=np.int32)
     clusters[regions] = labels
     return _OverSegmentation(regions, values, graph, clusters)
+
+
+def _distances(values: Array, found: KMeansFit) -> Array:
+    """Squared distances of pixels to all centres, in those that they have on the whole."""
+    n_pixels = values.shape[0] * values.shape[1]
+    unit = found.inertia / n_pixels or 1.0
+    costs = np.empty((*values.shape[:2], len(found.centres)), dtype=np.float32)
+    for c, centre in enumerate(found.centres):
+        apart = values - centre.astype(np.float32)
+        costs[..., c] = np.einsum("ijk,ijk->ij", apart, apart) / unit
+    return costs
 
 
 def _merged_by_clusters(over: _OverSegmentation, least: int, connected: bool) -> NDArray[np.int32]:

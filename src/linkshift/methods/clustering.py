@@ -109,7 +109,8 @@ def cluster(
         Called with the `Choice` of a method, once nothing speaks against it and before the work.
     **params
         ``n_clusters`` (exactly) or ``max_clusters``, ``bandwidth``, ``kernel``, ``n_neighbors``,
-        ``metric`` or ``max_iter``, for methods that take them, as their estimators do.
+        ``metric``, ``init`` (of "kmeans") or ``max_iter``, for methods that take them, as their
+        estimators do.
         ``space="kernel"`` lets "mean-shift" move rows in a Gaussian kernel's space
         (:class:`KernelMeanShift` without links) instead of the columns' own, "input";
         ``space="graph"`` in diffusion coordinates of the graph of neighbours

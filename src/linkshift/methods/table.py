@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linkshift.links import Links
 
 SPACES, DISTANCES = ("input", "kernel", "graph"), ("euclidean", "cosine")
+STARTS = ("k-means++", "random", "greedy")  # of k-means
 SCALES = ("auto", "standard", "minmax", "none")
 CONFLICTS = ("resolve", "refuse")
 ConflictsName = Literal["resolve", "refuse"]
@@ -69,15 +70,25 @@ def _describe_consensus(model: Any) -> str:
     )
 
 
-def _make_kmeans(setting: Setting, n_clusters: int) -> Any:
+def _make_kmeans(setting: Setting, n_clusters: int, **params: Any) -> Any:
     seed = 0 if setting.random_state is None else setting.random_state
-    model = linkshift.baselines.PCKMeans(n_clusters, random_state=seed)  # sees no links
-    return linkshift.RefinedClustering(model, n_clusters=n_clusters) if setting.has_links else model
+    model = linkshift.KMeans(n_clusters, random_state=seed, **params, **setting.common)
+    refining: dict[str, Any] = {"n_clusters": n_clusters, "metric": model.metric}
+    return linkshift.RefinedClustering(model, **refining) if setting.has_links else model
 
 
 def _describe_kmeans(model: Any) -> str:
-    by = f"; then refine with {counted(len(model.links_), 'link')}" if len(model.links_) else ""
-    return f"K-means, {counted(model.n_clusters_, 'cluster')}, the best of 10 starts{by}."
+    by, inner = f"; then refine with {counted(len(model.links_), 'link')}", _inner(model)[0]
+    starts = f"the best of {inner.n_init} starts ({inner.init})"
+    size = counted(model.n_clusters_, "cluster")
+    return f"K-means{_by(inner)}, {size}, {starts}{by if len(model.links_) else ''}."
+
+
+def _check_kmeans(params: Params) -> None:
+    _check_n_clusters("kmeans", params)
+    if str(init := params.get("init", "random")) not in STARTS:
+        takes = f"init must be one of {', '.join(STARTS)}; got {init!r}."
+        raise Refusal(takes, "linkshift.KMeans takes centres of your own.", parameter="init")
 
 
 def _make_mean_shift(
@@ -386,10 +397,10 @@ _ROWS = (
     Method(
         "kmeans",
         "k-means, for those who know the number of clusters; then refine where there are links",
-        frozenset({"n_clusters"}),
+        frozenset({"n_clusters", "init", "metric", "max_iter"}),
         make=_make_kmeans,
         describe=_describe_kmeans,
-        check_params=partial(_check_n_clusters, "kmeans"),
+        check_params=_check_kmeans,
         check_given=_check_rows,
         conflicts="weighed",
     ),
@@ -460,6 +471,7 @@ _NAMES = {
     "max_clusters": "A largest number of clusters has",
     "max_iter": "A number of iterations has",
     "metric": "A choice of distance (metric) has",
+    "init": "A way of choosing first centres (init) has",
     "views": "Views have",
 }
 _OPTIONS = {"n_clusters": "--clusters", "views": "--view"}  # where names differ

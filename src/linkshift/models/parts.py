@@ -27,6 +27,7 @@ from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators._mean_shift_parts import centers_of
 from linkshift.estimators.consensus_clustering import ConsensusClustering
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
+from linkshift.estimators.kmeans import KMeans, KMeansCentres
 from linkshift.estimators.refined_clustering import RefinedClustering
 from linkshift.groups.alternation import Alternation
 from linkshift.groups.boosting import Classifiers
@@ -442,6 +443,21 @@ def _kmeans(_: Any, values: Values, __: Sizes) -> Built:
     return state, {"cluster_centers_": (centres + origin).astype(X.dtype)}
 
 
+# KMeans ------------------------------------------------------------------------------------------
+
+_CENTRES = {
+    "_state.centres": "f k d",
+    "inertia_": "float",
+    "n_iter_": "int 1..",
+    "labels_": "i n 0..k",
+}
+
+
+def _centres(_: Any, values: Values, __: Sizes) -> Built:
+    state = KMeansCentres(values["_state.centres"])
+    return state, {"cluster_centers_": state.centres.astype(values["_fit_X"].dtype)}
+
+
 _TAKE_RUNS = {"_state.runs": lambda m: {k: tuple(run) for k, run in m._state.runs.items()}}
 _CMS = constrained_mean_shift.ConstrainedMeanShift
 # Names in files, which stay when a class is renamed.
@@ -450,6 +466,7 @@ _PARTS = {
     "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
     "GraphMeanShift": _Part(graph_mean_shift.GraphMeanShift, _GRAPH, _graph),
     "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
+    "KMeans": _Part(KMeans, _CENTRES, _centres),
     "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),
     "MeanShift": _Part(mean_shift.MeanShift, _MEAN_SHIFT, _mean_shift),
     "MetricMeanShift": _Part(metric_mean_shift.MetricMeanShift, _METRIC, _metric),

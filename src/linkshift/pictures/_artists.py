@@ -22,7 +22,7 @@ from linkshift.pictures.colours import FRAME, INK, LINKS, NUMBERS, PALETTE, WORD
 from linkshift.pictures.scene import LinkGroup, Places, Scene, faded, is_to_scale, mixed
 
 if TYPE_CHECKING:
-    from linkshift.image.kmeans import Elbow
+    from linkshift.kmeans import Elbow
 
 # More entries than this make a legend taller than the picture.
 _LEGEND_ROWS = 10
@@ -197,14 +197,22 @@ def _draw_legend(ax: Axes, scene: Scene) -> None:
 def draw_elbow(curve: Elbow, ax: Axes | None, title: str | None) -> Axes:
     """Draw sums of squares, their chord, and a ring around the suggested number."""
     ax = _axes(ax, (5.2, 3.4))
-    numbers, inertia, best = curve.n_segments, curve.inertia, curve.suggested
-    ends = [0, -1]
-    ax.plot(numbers[ends], inertia[ends], color=FRAME, linewidth=1.0, linestyle="--", label="chord")
+    numbers, inertia, best = curve.n_clusters, curve.inertia, curve.suggested
     dots: dict[str, Any] = {"linewidth": 1.6, "marker": "o", "markersize": 4}
     ax.plot(numbers, inertia, color=PALETTE[0], label="inertia", **dots)
-    at = best, float(inertia[np.flatnonzero(numbers == best)[0]])
+    if curve.held_out is None:
+        ends = [0, -1]
+        chord: dict[str, Any] = {"linewidth": 1.0, "linestyle": "--", "label": "chord"}
+        ax.plot(numbers[ends], inertia[ends], color=FRAME, **chord)
+        rule, marked = "elbow", inertia
+    else:
+        ax.plot(numbers, curve.held_out, color=PALETTE[2], label="held out", **dots)
+        rule, marked = "largest jump", curve.held_out
+    at = best, float(marked[np.flatnonzero(numbers == best)[0]])
     ring: dict[str, Any] = {"color": PALETTE[1], "marker": "o", "fillstyle": "none"}
-    ax.plot(*at, markersize=11, markeredgewidth=1.8, linestyle="", label="elbow", **ring)
+    ax.plot(*at, markersize=11, markeredgewidth=1.8, linestyle="", label=rule, **ring)
+    if curve.held_out is not None:
+        ax.legend(frameon=False, fontsize=8.5, labelcolor=WORDS)
     words: dict[str, Any] = {"textcoords": "offset points", "fontsize": 10, "color": INK}
     ax.annotate(f"k = {best}", at, xytext=(9, 9), **words)
     _frame(ax, title, "number of clusters", "sum of squared distances")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from linkshift import GroupFeatureClustering, Links
     from linkshift.bandwidth.path import BandwidthPath
     from linkshift.explain.explanation import Explanation
-    from linkshift.image.kmeans import Elbow
+    from linkshift.kmeans import Elbow
 
 __all__ = [
     "CANNOT",
@@ -202,12 +202,13 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
     """Draw the sum of squared distances against the number of clusters, and mark the elbow.
 
     The chord from the first to the last point is dashed; the suggested number is the one farthest
-    below it.
+    below it. With rows held out, their sum is drawn, too, and the number of its largest jump is
+    marked (:func:`linkshift.kmeans_elbow`).
 
     Parameters
     ----------
     curve : Elbow
-        What `linkshift.image.kmeans_elbow` gives.
+        What `linkshift.kmeans_elbow` and `linkshift.image.kmeans_elbow` give.
     ax, title : as in `clusters`
 
     Returns
@@ -223,7 +224,7 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
     'k = 2'
     >>> plt.close()
     """
-    _expect("curve", curve, "suggested", "linkshift.image.kmeans_elbow")
+    _expect("curve", curve, "suggested", "linkshift.kmeans_elbow")
     return _artists().draw_elbow(curve, ax, title)
 
 

@@ -15,7 +15,7 @@ from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
-from linkshift.methods.table import CONFLICTS, DISTANCES, SPACES
+from linkshift.methods.table import CONFLICTS, DISTANCES, SPACES, STARTS
 
 if TYPE_CHECKING:
     from linkshift.cli.reading.problem import Problem, Source
@@ -40,6 +40,8 @@ _HELP = {
     "and up to some thousand rows. Default: input.",
     "metric": "cosine goes by the directions of rows, not by their lengths, and suits embeddings "
     "and counts; not for the methods metric and groups. Default: euclidean.",
+    "init": "First centres of kmeans: drawn at random, drawn far apart (k-means++), or one by one "
+    "where they leave the least squared distances (greedy). Default: k-means++.",
     "held_out": "Cut links into N parts and cluster once more without each: how well these links "
     "hold says what those that are used cannot. 0 does without. Default: 5 with --report and ten "
     "links or more, else 0.",
@@ -81,6 +83,7 @@ def cluster(
     metric: Annotated[str | None, opt.word(DISTANCES, _HELP["metric"])] = None,
     clusters: Annotated[int | None, opt.value("K", _HELP["clusters"], min=1)] = None,
     max_clusters: Annotated[int | None, opt.value("K", _HELP["max_clusters"], min=1)] = None,
+    init: Annotated[str | None, opt.word(STARTS, _HELP["init"])] = None,
     conflicts: Annotated[str, opt.word(CONFLICTS, _HELP["conflicts"])] = CONFLICTS[0],
     held_out: Annotated[int | None, opt.value("N", _HELP["held_out"], min=0)] = None,
     labels_like: Annotated[Path | None, opt.value("FILE", _HELP["labels_like"])] = None,
@@ -104,7 +107,7 @@ def cluster(
     h = bandwidth_option(bandwidth)
     given = {"bandwidth": h, "kernel": kernel, "n_neighbors": n_neighbors, "space": space}
     given |= {"metric": metric, "n_clusters": clusters, "max_clusters": max_clusters}
-    given |= {"max_iter": max_iter}
+    given |= {"max_iter": max_iter, "init": init}
     params = {name: value for name, value in given.items() if value is not None}
     check_params(method, params | ({"views": view} if view else {}))
     if report is None:

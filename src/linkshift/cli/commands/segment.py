@@ -19,6 +19,10 @@ _HELP = {
     "image": "Picture: .png, .jpg, .tif, .bmp, .webp or .npy.",
     "overlay": "Draw the borders of segments over the image: .png.",
     "range_bandwidth": "And in colour, in units of Lab.",
+    "features": "What pixels are compared by: intensity, rgb, chroma, lab, position, texture, or "
+    "several joined by +, such as lab+texture. Default: lab, for kmeans with some of the position.",
+    "smooth": "Clusters of kmeans: what a neighbour in another one costs a pixel, in mean squared "
+    "distances to its centre; 1 smooths borders and takes specks away. Default: nothing.",
     "segments": "Clusters of kmeans; each may be several segments. Default: from the image.",
     "seed": "Of the random starts of kmeans. Default: 0.",
     "spatial": "How far mean shift sees in place.",
@@ -43,6 +47,8 @@ def segment(
     range_bandwidth: Annotated[float | None, opt.value("NUMBER", _HELP["range_bandwidth"])] = None,
     merge_bandwidth: Annotated[float | None, opt.value("NUMBER", _HELP["merge"])] = None,
     segments: Annotated[int | None, opt.value("K", _HELP["segments"], min=1)] = None,
+    features: Annotated[str | None, opt.value("NAMES", _HELP["features"])] = None,
+    smooth: Annotated[float | None, opt.value("NUMBER", _HELP["smooth"])] = None,
     min_size: Annotated[int | None, opt.value("PIXELS", _HELP["min_size"], min=1)] = None,
     threads: opt.Threads = None,
     seed: Annotated[int | None, opt.value("N", _HELP["seed"], min=0)] = None,
@@ -62,7 +68,7 @@ def segment(
     of_shift["range_bandwidth"] = range_bandwidth
     of_shift["merge_bandwidth"] = merge_bandwidth
     kmeans = method == "kmeans"
-    for_other = of_shift if kmeans else {"segments": segments, "seed": seed}
+    for_other = of_shift if kmeans else {"segments": segments, "smooth": smooth, "seed": seed}
     other = "mean-shift" if kmeans else "kmeans"
     opt.refuse(f"is for --method {other}; --method {method} has no use for it.", **for_other)
     require("segment", "image", "skimage", "imageio")
@@ -87,6 +93,8 @@ def segment(
                 "kmeans" if kmeans else "mean_shift",
                 **of_shift,
                 n_segments=segments,
+                features=features,
+                smooth=smooth,
                 min_size=min_size,
                 scribbles=strokes,
                 n_jobs=threads,
