@@ -266,7 +266,7 @@ LOSSES = {"log": log_loss, "exp": exp_loss}
 
 
 def assignment_costs(scores: Array, loss: Loss) -> Array:
-    r"""What it costs to put each sample into each cluster (eq. 13), but for a constant a sample.
+    r"""Give the cost of each cluster for each sample (eq. 13), but for a constant a sample.
 
     It is the loss as a member less the loss as none: :math:`-f_c` for the loss of log-likelihood,
     :math:`e^{-f_c} - e^{f_c}` for the exponential one.
