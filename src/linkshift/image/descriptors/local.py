@@ -124,8 +124,8 @@ def sift(
     lightness = grey(image)
     points = _edge_points(lightness, check_count("n_points", n_points), random_state)
     keys = [cv2.KeyPoint(float(x), float(y), float(size), 0.0) for x, y in points]
-    _, values = cv2.SIFT_create().compute(np.round(255.0 * lightness).astype(np.uint8), keys)
-    return LocalFeatures(points.astype(np.float32), _unit(values))
+    _, values = cv2.SIFT.create().compute(np.round(255.0 * lightness).astype(np.uint8), keys)
+    return LocalFeatures(points.astype(np.float32), _unit(np.asarray(values, dtype=np.float32)))
 
 
 def self_similarity(image: ArrayLike, *, step: int = 6, radius: int = 20) -> LocalFeatures:

@@ -61,6 +61,6 @@ def phog(image: ArrayLike, *, n_bins: int = 20, n_levels: int = 4) -> NDArray[np
         cell = (rows * side // h) * side + columns * side // w
         weights = np.hypot(dx, dy).astype(np.float64)
         parts.append(np.bincount(cell * n_bins + direction, weights, side * side * n_bins))
-    found = np.concatenate(parts)
+    found = np.concatenate(parts).astype(np.float64)
     total = float(found.sum())
     return found / total if total > 0 else found

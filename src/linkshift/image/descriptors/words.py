@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from linkshift._core.arrays import Array
 from linkshift.image._pixels import check_count
 from linkshift.image.descriptors.local import LocalFeatures, Seed
 
@@ -100,7 +101,7 @@ def intersection_distances(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[
     return np.asarray(np.sqrt(cdist(A, B, "cityblock")))
 
 
-def _pyramid(image: LocalFeatures, words: NDArray[np.int64], n_words: int, n_levels: int) -> object:
+def _pyramid(image: LocalFeatures, words: NDArray[np.int64], n_words: int, n_levels: int) -> Array:
     """Weighed counts of one image, level by level."""
     low, high = image.positions.min(axis=0), image.positions.max(axis=0)
     place = (image.positions - low) / np.where(high > low, high - low, 1.0)
