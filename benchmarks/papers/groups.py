@@ -278,6 +278,17 @@ def starts(options: Options) -> Iterator[Row]:
             yield row("starts", name, "all", variant, scores)
 
 
+def candidates(options: Options) -> Iterator[Row]:
+    """Try more pairs of samples a round, from one random start: whether that helps."""
+    if options.size == "tiny" or not datasets.available()[DATA["MSRC-v1"]]:
+        return
+    draws = [real("MSRC-v1", seed) for seed in _seeds(options)]
+    for count in (3, 10, 100):
+        method = partial(ours, n_init=1, init="random", n_candidates=count)
+        scores = [score(draw, method, draw, seed)[0] for seed, draw in enumerate(draws)]
+        yield row("candidates", "MSRC-v1", "all", f"{count} candidates, one start", scores)
+
+
 def speed(options: Options) -> Iterator[Row]:
     """Seconds of a default fit on all cores."""
     sizes = {
@@ -349,6 +360,7 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "columns": side_by_side,
     "links": figure_5,
     "starts": starts,
+    "candidates": candidates,
     "speed": speed,
     "photos": groups_tables.table_1,
     "photos_literal": groups_tables.table_1_literal,

@@ -113,5 +113,7 @@ def test_a_tiny_run_and_a_misspelt_part(monkeypatch):
     assert by_method["ours"] > by_method["spectral, mean kernel"]
     assert 0.0 <= rows[-1].cells["right view %"] <= 100.0
     monkeypatch.setenv("LINKSHIFT_GROUPS_PARTS", "tabel")
-    with pytest.raises(ValueError, match="views, table, columns, links, starts, speed, photos"):
+    with pytest.raises(
+        ValueError, match="views, table, columns, links, starts, candidates, speed, photos"
+    ):
         list(groups.run(TINY))
