@@ -362,6 +362,7 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "starts": starts,
     "candidates": candidates,
     "speed": speed,
+    "photos_rivals": groups_tables.table_1_rivals,
     "photos": groups_tables.table_1,
     "photos_literal": groups_tables.table_1_literal,
     "faces": groups_tables.table_2,
