@@ -28,6 +28,7 @@ SUITES = {
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",
+    "compare": "benchmarks.compare",
     "cms": "benchmarks.papers.cms",
     "kernel_ms": "benchmarks.papers.kernel_ms",
     "metric_ms": "benchmarks.papers.metric_ms",
