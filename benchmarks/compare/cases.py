@@ -99,12 +99,10 @@ def grown(n: int, seed: int) -> Bases:
 def given(name: str, case: Case, draw: int, seed: int, most: int | None) -> tuple[Bases, Links]:
     """Rows and links of a case."""
     if case.published:
-        extras = datasets.load(name).extras
-        pairs = {
-            kind: extras[f"{kind}_{case.published}"].astype(np.int64) for kind in ("must", "cannot")
-        }
+        extras, size = datasets.load(name).extras, case.published
+        must, cannot = (extras[f"{kind}_{size}"].astype(np.int64) for kind in ("must", "cannot"))
         base = whole(name, seed)
-        return base, Links(**pairs, n_samples=len(base.y))
+        return base, Links(must, cannot, n_samples=len(base.y))
     base = grown(case.rows, seed) if case.rows else bases(name, seed, most)
     n = len(base.y)
     n_links = n if case.n_links == ONE_A_ROW else case.n_links

@@ -128,8 +128,9 @@ def _means(found: list[Scored], cases: Sequence[Case], figure: str) -> str:
                 continue
             row: dict[str, Cell] = {"method": _name(method), "told k": "yes" if told else ""}
             for case, of in grids.items():
-                column = of.values[:, of.methods.index(method)] if method in of.methods else []
-                column = np.asarray(column)[~np.isnan(column)] if len(column) else np.array([])
+                known = method in of.methods
+                column = of.values[:, of.methods.index(method)] if known else np.empty(0)
+                column = column[~np.isnan(column)]
                 short = column.size < len(of.sets)  # tried on some sets only
                 if column.size:
                     error = column.std(ddof=1) / np.sqrt(column.size) if column.size > 1 else None

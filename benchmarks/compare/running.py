@@ -68,7 +68,7 @@ class Scored:
     def progress(self) -> dict[str, Cell]:
         """Enough to see how far a run is."""
         task = self.task
-        about = {"set": task.name, "case": task.case.text, "draw": task.draw}
+        about: dict[str, Cell] = {"set": task.name, "case": task.case.text, "draw": task.draw}
         return {**about, self.method: self.score.ari, "s": self.score.seconds}
 
 
@@ -100,7 +100,8 @@ def _run(task: Task, methods: list[str]) -> tuple[Task, dict[str, Score | None]]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what the defaults lead to: that is the question
         base, links = given(task.name, task.case, task.draw, task.seed, task.most)
-        sure, found = certain(links), {}
+        sure = certain(links)
+        found: dict[str, Score | None] = {}
         for method in methods:
             if not METHODS[method].tried(links):
                 found[method] = None

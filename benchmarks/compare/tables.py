@@ -25,7 +25,7 @@ class Grid(NamedTuple):
 
     def whole(self) -> Grid:
         """Leave out the methods that were not tried on every set."""
-        tried = ~np.isnan(self.values).any(axis=0)
+        tried: Array = np.asarray(~np.isnan(self.values).any(axis=0))
         methods = [name for name, yes in zip(self.methods, tried, strict=True) if yes]
         return Grid(self.sets, methods, self.values[:, tried])
 
