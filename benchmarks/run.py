@@ -29,6 +29,7 @@ SUITES = {
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",
+    "compare": "benchmarks.compare",
     "cms": "benchmarks.papers.cms",
     "embed": "benchmarks.papers.embedding",
     "kernel_ms": "benchmarks.papers.kernel_ms",
