@@ -31,7 +31,8 @@ from scipy.ndimage import correlate, maximum_filter, uniform_filter
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from linkshift.image._pixels import check_count, needs_skimage
+from linkshift._core.messages import check_count
+from linkshift.image._pixels import needs_skimage
 from linkshift.image.descriptors._images import Floats, grey
 from linkshift.image.descriptors.local import Seed
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from linkshift.image._pixels import check_count
+from linkshift._core.messages import check_count
 from linkshift.image.descriptors._images import Floats, edges, gradient, grey, needs_opencv
 from linkshift.image.descriptors._loops import self_similarities
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkshift.image._pixels import check_count
+from linkshift._core.messages import check_count
 from linkshift.image.descriptors._images import edges, gradient, grey
 
 _SCALE = 1.0  # of edges and gradients, in pixels

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
-from linkshift.image._pixels import check_count
+from linkshift._core.messages import check_count
 from linkshift.image.descriptors.local import LocalFeatures, Seed
 
 _MOST = 30_000  # features that words are learned from
