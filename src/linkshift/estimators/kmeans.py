@@ -102,7 +102,7 @@ class KMeans(LinkedClusterer):
     >>> from linkshift import KMeans
     >>> X = np.array([[1.0, 0.1], [9.0, 1.0], [0.1, 1.0], [0.5, 4.0]])
     >>> KMeans(2, metric="cosine", init="greedy").fit_predict(X)
-    array([0, 0, 1, 1])
+    array([1, 1, 0, 0])
     """
 
     _takes_links = False
