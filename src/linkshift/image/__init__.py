@@ -13,10 +13,8 @@ from linkshift.image.scores import (
 from linkshift.image.scribbles import segment_scribbled
 from linkshift.image.segmentation import segment
 from linkshift.image.smoothing import smooth_assignments
-from linkshift.kmeans import Elbow
 
 __all__ = [
-    "Elbow",
     "ImageModes",
     "SegmentationScores",
     "kmeans_elbow",
