@@ -83,6 +83,8 @@ VALUES = {
         "max_iter": [2],
         "blurring": [True],
         "scale_features": [True],
+        "merge_above": [0.2],
+        "merge_weight": [0.1],
         "refine": [None],
         "enforce": [False],
         "min_cluster_size": [8, 20],
