@@ -1,6 +1,8 @@
 """Rival methods under the same contract: links in, labels out."""
 
+from linkshift.baselines.copkmeans import COPKMeans
 from linkshift.baselines.mpckmeans import MPCKMeans
 from linkshift.baselines.pckmeans import PCKMeans
+from linkshift.baselines.seeded_kmeans import SeededKMeans
 
-__all__ = ["MPCKMeans", "PCKMeans"]
+__all__ = ["COPKMeans", "MPCKMeans", "PCKMeans", "SeededKMeans"]
