@@ -58,3 +58,91 @@ def seeded_kmeans(X, seeds, k, constrained):
         if new == labels:
             return np.array(new), np.array(centres)
         labels = new
+
+
+# C-DBSCAN -----------------------------------------------------------------------------------------
+
+
+def cdbscan(X, links, eps, least, leaf_size):
+    """Steps 1 to 3b of Ruiz et al. (2007) with sets of rows; noise is -1.
+
+    Step 3b goes over pairs of neighbours in dense places, the nearest first, until nothing joins.
+    """
+    n = len(X)
+    distance = np.array([[np.sqrt(((x - z) ** 2).sum()) for z in X] for x in X])
+    closure = links.closure(n)
+    cannot = {frozenset(pair) for pair in closure.cannot_pairs().tolist()}
+    dense = [(distance[i] <= eps).sum() >= least for i in range(n)]
+
+    def parts(rows):
+        return any(frozenset((i, j)) in cannot for i in rows for j in rows)
+
+    home = {}  # row to its cluster, a list of rows
+    for leaf in kd_leaves(X, list(range(n)), leaf_size):
+        for i in leaf:
+            near = [j for j in leaf if distance[i, j] <= eps]
+            if i in home or len(near) < least:
+                continue
+            free = [j for j in near if j not in home]
+            for group in [[j] for j in free] if parts(free) else [free]:
+                home.update(dict.fromkeys(group, group))
+    for i in range(n):
+        home.setdefault(i, [i])
+
+    core = []
+    for c in range(closure.n_components):
+        rows = closure.members(c).tolist()
+        if len(rows) == 1:
+            continue
+        united = sorted({j for i in rows for j in home[i]})
+        if parts(united):
+            for i in united:
+                home[i] = [j for j in home[i] if j not in rows]
+            united = rows
+        united = list(united)
+        for i in united:
+            home[i] = united
+        core.append(rows[0])
+
+    def is_core(i):
+        return any(j in core for j in home[i])
+
+    pairs = sorted(
+        (distance[i, j], i, j) for i in range(n) for j in range(i) if distance[i, j] <= eps
+    )
+    pairs = sorted((d, j, i) for d, i, j in pairs)
+
+    def both(i, j):
+        return dense[i] and dense[j]
+
+    stages = [
+        lambda i, j: both(i, j) and is_core(i) != is_core(j),
+        lambda i, j: both(i, j) and not is_core(i) and not is_core(j),
+        lambda i, j: dense[i] != dense[j] and alone(j if dense[i] else i),
+    ]
+
+    def alone(i):
+        return len(set(home[i])) == 1 and not is_core(i)
+
+    for stage in stages:
+        changed = True
+        while changed:
+            changed = False
+            for _, i, j in pairs:
+                united = sorted({*home[i], *home[j]})
+                apart = not set(home[i]) & set(home[j])
+                if apart and stage(i, j) and not parts(united):
+                    for r in united:
+                        home[r] = united
+                    changed = True
+    return [-1 if alone(i) and not dense[i] else min(home[i]) for i in range(n)]
+
+
+def kd_leaves(X, rows, most):
+    """Halve along the widest column until leaves are small; the lower half comes first."""
+    if len(rows) <= most:
+        return [sorted(rows)]
+    widest = max(range(X.shape[1]), key=lambda f: max(X[rows, f]) - min(X[rows, f]))
+    order = sorted(rows, key=lambda i: X[i, widest])
+    half = len(rows) // 2
+    return kd_leaves(X, order[:half], most) + kd_leaves(X, order[half:], most)

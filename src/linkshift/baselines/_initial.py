@@ -30,7 +30,7 @@ def neighbourhood_centres(
 
 
 def component_means(X: Array, component: Array) -> tuple[Array, Array]:
-    """Number of rows of each component, and their mean."""
+    """Count the rows of each component, and give their mean."""
     sizes = np.bincount(component)
     sums = np.zeros((len(sizes), X.shape[1]))
     np.add.at(sums, component, X)

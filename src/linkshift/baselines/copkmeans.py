@@ -71,8 +71,8 @@ class COPKMeans(LinkedKMeans):
     the first that has no cluster left. Here the body with the fewest clusters left comes first,
     and chance decides between equals: with two clusters that never fails where the links can hold.
     A run tries up to 20 orders, about centres drawn anew, for its first assignment. When all fail,
-    an error names the row and the links of a dead end. A later assignment that fails, or that raises
-    J, ends its run with the one before: J never rises.
+    an error names the row and the links of a dead end. A later assignment that fails, or that
+    raises J, ends its run with the one before: J never rises.
 
     References
     ----------
@@ -100,7 +100,7 @@ class COPKMeans(LinkedKMeans):
     def _run(
         self, X: Array, prepared: _Bodies, centres: Array, random: np.random.RandomState
     ) -> Run:
-        found = self._first(prepared, centres, random)
+        found: Array | _DeadEnd = self._first(prepared, centres, random)
         labels, objectives = np.empty(0, dtype=np.int64), [np.inf]
         while isinstance(found, np.ndarray) and len(objectives) <= self.max_iter:
             rows = found[prepared.component]
