@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from linkshift._core.arrays import Array
-from linkshift.baselines._estimator import LinkedKMeans, LinkGraph, Run, means
+from linkshift.baselines._estimator import LinkGraph, PenalisedKMeans, Run, means
 from linkshift.baselines._loops import pck_objective, pck_sweep
 
 
-class PCKMeans(LinkedKMeans):
+class PCKMeans(PenalisedKMeans):
     r"""K-means with penalties for violated links (PCKMeans).
 
     Finds labels l and centres :math:`\mu` that make small
@@ -85,8 +85,9 @@ class PCKMeans(LinkedKMeans):
     """
 
     def _run(
-        self, X: Array, graph: LinkGraph, centres: Array, random: np.random.RandomState
+        self, X: Array, prepared: LinkGraph, centres: Array, random: np.random.RandomState
     ) -> Run:
+        graph = prepared
         n = X.shape[0]
         labels = np.full(n, -1, dtype=np.int64)
         count = np.zeros((graph.n_components, len(centres)), dtype=np.int64)
