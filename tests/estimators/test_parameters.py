@@ -84,7 +84,7 @@ VALUES = {
         "blurring": [True],
         "scale_features": [True],
         "merge_above": [0.2],
-        "merge_weight": [0.1],
+        "merge_weight": [0.9],
         "refine": [None],
         "enforce": [False],
         "min_cluster_size": [8, 20],
@@ -220,6 +220,7 @@ if BY_LINKS is not MeanShift:
 CONTEXT = {
     (SCML, "tol"): {"max_iter": 100, "batch_size": 1},
     (ConsensusClustering, "random_state"): {"max_rows": 20},  # chance says which rows
+    (ConstrainedMeanShift, "merge_weight"): {"constraint_scale": 5.0},  # links take from all
 }
 
 # Parameters that change nothing by design, and why.
