@@ -52,7 +52,7 @@ def test_without_links_it_is_dbscan(least, leaf_size):
 def test_links_mend_what_one_radius_cannot():
     X, y, links = linked_moons(200, 200, seed=0)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    wide = CDBSCAN(0.3, min_samples=2)
+    wide = CDBSCAN(0.2, min_samples=2)
     assert wide.fit(X).n_clusters_ == 1
     assert adjusted_rand_score(y, wide.fit(X, links=links).labels_) > 0.9
 

@@ -99,10 +99,10 @@ def cdbscan(X, links, eps, least, leaf_size):
             for i in united:
                 home[i] = [j for j in home[i] if j not in rows]
             united = rows
-        united = list(united)
+        else:
+            core.append(rows[0])
         for i in united:
             home[i] = united
-        core.append(rows[0])
 
     def is_core(i):
         return any(j in core for j in home[i])
@@ -122,7 +122,7 @@ def cdbscan(X, links, eps, least, leaf_size):
     ]
 
     def alone(i):
-        return len(set(home[i])) == 1 and not is_core(i)
+        return len(home[i]) == 1 and not is_core(i)
 
     for stage in stages:
         changed = True
@@ -146,3 +146,33 @@ def kd_leaves(X, rows, most):
     order = sorted(rows, key=lambda i: X[i, widest])
     half = len(rows) // 2
     return kd_leaves(X, order[:half], most) + kd_leaves(X, order[half:], most)
+
+
+# Ensembles ----------------------------------------------------------------------------------------
+
+
+def co_association(labelings):
+    """Share of the partitions in which two rows are together."""
+    n = len(labelings[0])
+    return np.array(
+        [[np.mean([y[i] == y[j] for y in labelings]) for j in range(n)] for i in range(n)]
+    )
+
+
+def longest_lived(apart):
+    """Average linkage by hand: the count of clusters over the widest range of heights."""
+    clusters = [[i] for i in range(len(apart))]
+    height, lasts = 0.0, {}
+    while len(clusters) > 1:
+        pairs = [(a, b) for a in range(len(clusters)) for b in range(a)]
+
+        def mean(pair):
+            return np.mean(apart[np.ix_(clusters[pair[0]], clusters[pair[1]])])
+
+        a, b = min(pairs, key=mean)
+        now = max(mean((a, b)), height)
+        lasts[len(clusters)] = now - height
+        height = now
+        clusters[b] = clusters[b] + clusters.pop(a)
+    lasts[1] = 1.0 - height
+    return min(k for k, last in lasts.items() if last >= max(lasts.values()) - 1e-9)

@@ -50,8 +50,9 @@ class CDBSCAN(LinkedClusterer):
         Rows within this distance are neighbours.
     min_samples : int, default=5
         Neighbours, itself counted, of a row in a dense place.
-    leaf_size : int or None, default=30
-        Most rows of a leaf; None: all rows are one leaf.
+    leaf_size : int or None, default=None
+        Most rows of a leaf; None: all rows are one leaf. Leaves, which the paper has for speed,
+        cut local clusters at places that mean nothing.
 
     Attributes
     ----------
@@ -71,7 +72,8 @@ class CDBSCAN(LinkedClusterer):
     Notes
     -----
     No link is violated: a must-link whose joining would bring cannot-linked rows together takes its
-    rows out of their local clusters first (the paper does not say what happens then). Links of a
+    rows out of their local clusters, into one that is no core (the paper does not say what happens
+    then). Links of a
     confidence below one are refused. Must-linked rows are never noise. As in DBSCAN, clusters
     join through rows in dense places only, and a row beside one belongs to the nearest. The order
     of rows matters to local clusters.
@@ -103,7 +105,7 @@ class CDBSCAN(LinkedClusterer):
     }
 
     def __init__(
-        self, eps: float = 0.5, *, min_samples: int = 5, leaf_size: int | None = 30
+        self, eps: float = 0.5, *, min_samples: int = 5, leaf_size: int | None = None
     ) -> None:
         self.eps = eps
         self.min_samples = min_samples
@@ -205,14 +207,14 @@ def _joined_by_links(
                 clusters[home].rows[:] = [r for r in clusters[home].rows if component[r] != c]
             clusters.append(_Cluster(members[c].tolist(), {c} if tied[c] else set()))
             label[members[c]] = len(clusters) - 1
-        else:
-            large = max(homes, key=lambda home: len(clusters[home].rows))
-            for home in homes:
-                if home != large:
-                    label[clusters[home].rows] = large
-                    clusters[large].rows.extend(clusters[home].rows)
-                    clusters[home].rows.clear()
-            clusters[large].inside.update(inside)
+            continue
+        large = max(homes, key=lambda home: len(clusters[home].rows))
+        for home in homes:
+            if home != large:
+                label[clusters[home].rows] = large
+                clusters[large].rows.extend(clusters[home].rows)
+                clusters[home].rows.clear()
+        clusters[large].inside.update(inside)
         core.append(int(members[c][0]))
     is_core = np.zeros(len(clusters), dtype=bool)
     is_core[label[core]] = True
