@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.harness import Cell, Row, named
 from benchmarks.papers import tables
 from linkshift import ConstrainedMeanShift, Links, datasets, refine
-from linkshift.baselines import CDBSCAN, MPCKMeans, PCKMeans
+from linkshift.baselines import CDBSCAN, ConstrainedSpectral, MPCKMeans, PCKMeans
 
 Array = NDArray[Any]
 EMBEDDINGS = {
@@ -108,6 +108,16 @@ def cdbscan(kind: str) -> Method:
     return lambda draw: clone(model).fit(draw.X, links=draw.links)
 
 
+def spectral(beta: Literal["auto", "kth"]) -> Method:
+    """With the original's threshold ("kth"), or with the one that holds most links."""
+
+    def fit(draw: Draw) -> Fitted:
+        model = ConstrainedSpectral(_classes(draw), beta=beta, random_state=draw.seed)
+        return model.fit(draw.X, links=draw.links)
+
+    return fit
+
+
 def pckmeans(draw: Draw) -> Fitted:
     model = PCKMeans(_classes(draw), weight=PRICE, random_state=draw.seed)
     return model.fit(draw.X, links=draw.links)
@@ -152,6 +162,8 @@ def rivals(kind: str) -> dict[str, Method]:
     return {
         "mean shift": mean_shift,
         "C-DBSCAN": cdbscan(kind),
+        "Constrained Spectral": spectral("kth"),
+        "the same, beta by links": spectral("auto"),
         "MPCKMeans": mpckmeans,
         "PCKMeans": pckmeans,
         "k-means": kmeans,
@@ -165,6 +177,7 @@ CLOSENESS = "the same, our labels"
 PRINTED = {
     **dict.fromkeys((AUTHORS, CLOSENESS, "ours, raw", "ours, refined"), "CMS"),
     **{name: name for name in ("C-DBSCAN", "Constrained Spectral", "MPCKMeans", "PCKMeans")},
+    "the same, beta by links": "Constrained Spectral",
     "mean shift": "Mean shift",
 }
 
@@ -194,7 +207,13 @@ def synthetic(name: str, seed: int) -> Draw:
 
 
 def embedding(
-    name: str, seed: int, n_links: int, *, retention: float = 1.0, error_rate: float = 0.0
+    name: str,
+    seed: int,
+    n_links: int,
+    *,
+    n_rows: int = N_ROWS,
+    retention: float = 1.0,
+    error_rate: float = 0.0,
 ) -> Draw:
     """2,000 rows to cluster and 2,000 others; ``retention`` thins classes out, as for table 3."""
     rng = np.random.default_rng([seed, 2])
@@ -202,7 +221,7 @@ def embedding(
     n_classes = len(data.classes)
     weight = np.linspace(retention, 1.0, n_classes)[rng.permutation(n_classes)][data.y]
     rows = rng.choice(len(data.y), 2 * N_ROWS, replace=False, p=weight / weight.sum())
-    fit, new = rows[:N_ROWS], rows[N_ROWS:]
+    fit, new = rows[:n_rows], rows[N_ROWS:]
     y = data.y[fit]
     links = Links.sample(y, n_links, random_state=rng, error_rate=error_rate)
     X = data.X.astype(np.float64)
@@ -283,7 +302,7 @@ def compare(
     methods: dict[str, Method],
     paper: Callable[[str], tuple[float, float] | None] = lambda _: None,
 ) -> Iterator[Row]:
-    """One row for each method (or those that ``LINKSHIFT_CMS_METHODS`` names), on the same draws."""
+    """One row for each method, or for those that are named; all on the same draws."""
     for name in named("LINKSHIFT_CMS_METHODS", list(methods), list(methods)):
         method = methods[name]
         scores = [score(method, draw) for draw in draws]

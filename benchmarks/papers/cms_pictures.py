@@ -1,9 +1,9 @@
 """Pictures after figures 2, 3, 4 and 6 of Schier et al. (2022).
 
 ``python -m benchmarks.papers.cms_pictures [--out docs/images] [--results benchmarks/results]``.
-Needs matplotlib. Figures 4 and 6 are drawn from the newest results of the parts ``figure4``,
-``figure6`` and ``figure6_gaussian`` (``LINKSHIFT_CMS_PARTS=figure4 python -m benchmarks.run cms
---full --repeats 10``), which take long; without results they are left out.
+Needs matplotlib. Figures 4 and 6 are drawn from the newest results of the parts ``figure4``
+and ``figure6_small`` (``LINKSHIFT_CMS_PARTS=figure4 python -m benchmarks.run cms --full --repeats
+3``), which take long; without results they are left out.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = newest(parsed.results, "figure 4", lambda cells: str(cells["data"]))
     if rows:
         links_curves(parsed.out / "cms_links_curves.png", rows)
-    rows = newest(parsed.results, "figure 6", kernel_of)
+    rows = newest(parsed.results, "figure 6, 600 rows", kernel_of)
     if rows:
         scales(parsed.out / "cms_kernels.png", rows)
     return 0
@@ -186,7 +186,7 @@ def scales(path: Path, rows: Sequence[Cells]) -> None:
         axis.set_xlabel("lambda")
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=9)
-    axes[0].set_ylabel("ARI, GTSRB")
+    axes[0].set_ylabel("ARI, GTSRB, 600 rows and links")
     save(figure, path)
 
 

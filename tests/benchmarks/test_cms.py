@@ -112,13 +112,15 @@ def test_s4_is_a_thousand_rows_with_replacement_or_the_whole():
 
 def test_pictures_take_the_newest_result_of_each_kernel(tmp_path):
     def write(name, *settings):
-        rows = [{"cells": {"part": "figure 6", "setting": s, "from": name}} for s in settings]
+        rows = [
+            {"cells": {"part": "figure 6, 600 rows", "setting": s, "from": name}} for s in settings
+        ]
         text = json.dumps({"suites": [{"name": "cms", "rows": rows}]})
         (tmp_path / f"{name}.json").write_text(text)
 
     write("1", "flat, blurring, lambda 0.1", "gaussian, blurring, lambda 0.1")
     write("2", "gaussian, blurring, lambda 0.2")
-    rows = cms_pictures.newest(tmp_path, "figure 6", cms_pictures.kernel_of)
+    rows = cms_pictures.newest(tmp_path, "figure 6, 600 rows", cms_pictures.kernel_of)
     assert [(row["from"], row["setting"][-3:]) for row in rows] == [("1", "0.1"), ("2", "0.2")]
     assert cms_pictures.newest(tmp_path, "figure 4", cms_pictures.kernel_of) == []
 
@@ -129,7 +131,7 @@ def test_the_tiny_run_gives_a_row_for_each_method(monkeypatch):
     monkeypatch.setenv("LINKSHIFT_CMS_PARTS", "table1,refit")
     rows = [row.cells for row in cms.run(TINY)]
     table = [cells for cells in rows if cells["part"] == "table 1"]
-    assert len(table) == 4 * 11
+    assert len(table) == 4 * 13
     assert all(-0.1 <= cells["ARI"] <= 1 for cells in table)
     assert all(cells["same labels"] == "True" for cells in rows if cells["part"] == "refit")
 
