@@ -149,7 +149,7 @@ def _both_labels(*, quantile: float | None = None, **parameters: Any) -> dict[st
     def closeness(draw: Draw) -> Fitted:
         h = None if quantile is None else float(np.quantile(pdist(draw.X), quantile))
         growing = PAPER if quantile is None else PAPER | {"growth": "links"}
-        model = cms(**growing, **parameters, bandwidth=h, keep_history=True)(draw)
+        model: Any = cms(**growing, **parameters, bandwidth=h, keep_history=True)(draw)
         states = [np.unique(at, axis=0, return_inverse=True) for at in model.history_[-2:]]
         kept[draw.seed] = model, states
         return Labels(model.labels_)

@@ -130,12 +130,14 @@ def _density(
     u = ((grid[:, :, None] - X) ** 2).sum(axis=-1) / h**2
     axis.contourf(side, side, np.exp(-u) @ weight, levels=14, cmap="viridis")
     at = centres[group]
-    axis.scatter(*X.T, s=2, c="white", linewidths=0)
-    axis.scatter(*at.T, s=3 + 30 * weight, c="0.75", edgecolors="0.2", linewidths=0.4)
+    axis.scatter(X[:, 0], X[:, 1], s=2, c="white", linewidths=0)
+    axis.scatter(at[:, 0], at[:, 1], s=3 + 30 * weight, c="0.75", edgecolors="0.2", linewidths=0.4)
     for x, y in at[links]:
         axis.plot(*np.stack([x, y]).T, "--", color="crimson", linewidth=1.5)
     if row is not None:
-        axis.scatter(*at[row], s=70, marker="D", c="white", edgecolors="black", zorder=3)
+        axis.scatter(
+            at[row, 0], at[row, 1], s=70, marker="D", c="white", edgecolors="black", zorder=3
+        )
     axis.set_aspect("equal")
     axis.set_xticks([])
     axis.set_yticks([])

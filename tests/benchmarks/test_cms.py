@@ -51,6 +51,12 @@ def test_a_larger_number_of_links_draws_the_same_rows():
 
 
 @needs_data
+def test_all_pairs_of_the_closure_bend_the_shift():
+    draw = cms.embedding("GTSRB", 0, 4000)  # of all parts, the draws with the largest closure
+    assert 10_000 < len(draw.links.closure(2000).cannot_pairs()) < 30_000
+
+
+@needs_data
 def test_wrong_answers_are_as_many_as_asked_for():
     draw = cms.embedding("MNIST", 0, 2000, error_rate=0.1)
     wrong = (draw.y[draw.links.must[:, 0]] != draw.y[draw.links.must[:, 1]]).sum()
