@@ -3,7 +3,8 @@
 ``python -m benchmarks.run cms [--quick | --full] [--repeats N]``. The quick size makes only tables
 1 and 2 and three numbers of links; ``--repeats`` is the number of draws of every part (the paper
 has ten). ``LINKSHIFT_CMS_PARTS=table1,links`` in the environment picks parts; they are the keys of
-`PARTS`; ``LINKSHIFT_CMS_METHODS`` picks methods in the same way.
+`PARTS`; ``LINKSHIFT_CMS_METHODS`` picks methods of tables and curves, with
+semicolons between.
 
 Every repeat draws rows and links afresh (section 5.2 of the paper); all methods see the same
 draws. Rivals that need the number of clusters are told it, on features scaled to [0, 1]. CPU

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Cell, Row, named
+from benchmarks.harness import Cell, Row
 from benchmarks.papers import tables
 from linkshift import ConstrainedMeanShift, Links, datasets, refine
 from linkshift.baselines import CDBSCAN, ConstrainedSpectral, MPCKMeans, PCKMeans
@@ -303,10 +304,21 @@ def compare(
     paper: Callable[[str], tuple[float, float] | None] = lambda _: None,
 ) -> Iterator[Row]:
     """One row for each method, or for those that are named; all on the same draws."""
-    for name in named("LINKSHIFT_CMS_METHODS", list(methods), list(methods)):
-        method = methods[name]
+    for name, method in _named(methods).items():
         scores = [score(method, draw) for draw in draws]
         yield row(part, data, setting, name, scores, paper(name))
+
+
+def _named(methods: dict[str, Method]) -> dict[str, Method]:
+    """Give the methods that the environment names, with semicolons between, or all."""
+    wanted = os.environ.get("LINKSHIFT_CMS_METHODS")
+    if not wanted:
+        return methods
+    unknown = [name for name in wanted.split(";") if name not in methods]
+    if unknown:
+        there = "; ".join(methods)
+        raise ValueError(f"LINKSHIFT_CMS_METHODS names {unknown[0]!r}; there are {there}")
+    return {name: methods[name] for name in wanted.split(";")}
 
 
 def published(table: str, column: str, *, nmi: bool = True) -> Callable[[str], Any]:

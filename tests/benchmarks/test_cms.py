@@ -142,6 +142,18 @@ def test_the_tiny_run_gives_a_row_for_each_method(monkeypatch):
     assert all(cells["same labels"] == "True" for cells in rows if cells["part"] == "refit")
 
 
+def test_methods_can_be_picked_and_unknown_ones_are_refused(monkeypatch):
+    def rows(*draws):
+        methods = {"k-means": cms.kmeans, "ours, raw": cms.cms(refine=None)}
+        return [row.cells["method"] for row in cms.compare("part", "data", "", draws, methods)]
+
+    monkeypatch.setenv("LINKSHIFT_CMS_METHODS", "ours, raw")
+    assert rows(some_draw()) == ["ours, raw"]
+    monkeypatch.setenv("LINKSHIFT_CMS_METHODS", "ours, raw;magic")
+    with pytest.raises(ValueError, match="magic"):
+        rows(some_draw())
+
+
 def test_an_unknown_part_is_refused(monkeypatch):
     monkeypatch.setenv("LINKSHIFT_CMS_PARTS", "table9")
     with pytest.raises(ValueError, match="table9"):
