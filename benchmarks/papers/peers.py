@@ -1,7 +1,7 @@
 """Rivals in ``linkshift.baselines`` beside other people's code and the figures of the CMS paper.
 
-``python -m benchmarks.run peers [--quick | --full] [--repeats N]``. ``LINKSHIFT_PEERS_PARTS`` in the
-environment picks parts; they are the keys of `PARTS`.
+``python -m benchmarks.run peers [--quick | --full] [--repeats N]``. ``LINKSHIFT_PEERS_PARTS`` in
+the environment picks parts; they are the keys of `PARTS`.
 
 "quality" and "speed" run the package active-semi-supervised-clustering where it can be imported (it
 wants metric-learn beside it) on the same rows and links, scaled to [0, 1], with the same price of a
