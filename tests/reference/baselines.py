@@ -176,3 +176,22 @@ def longest_lived(apart):
         clusters[b] = clusters[b] + clusters.pop(a)
     lasts[1] = 1.0 - height
     return min(k for k, last in lasts.items() if last >= max(lasts.values()) - 1e-9)
+
+
+# Constrained spectral clustering ------------------------------------------------------------------
+
+
+def feasible_vectors(L, Q, beta):
+    """Eigenvectors of L v = lambda (Q - beta I) v with lambda > 0, of length one, and their costs.
+
+    By the general solver, as the original has it; without the trivial one, whose lambda is zero.
+    """
+    from scipy.linalg import eig
+
+    values, vectors = eig(L, Q - beta * np.eye(len(L)))
+    found = []
+    for value, v in zip(values, vectors.T, strict=True):
+        if abs(value.imag) < 1e-9 and value.real > 1e-6 and np.isfinite(value):
+            v = np.real(v) / np.linalg.norm(np.real(v))
+            found.append((float(v @ L @ v), v))
+    return sorted(found, key=lambda pair: pair[0])

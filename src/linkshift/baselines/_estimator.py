@@ -66,6 +66,7 @@ def link_graph(closed: ClosedLinks, weight: float) -> LinkGraph:
 
 
 _LARGEST = 1e150  # number in the data
+_FRESH = 3  # assignments afresh that may fail before a run ends
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,35 @@ class PenalisedKMeans(LinkedKMeans):
                 value=self.weight,
             )
         return link_graph(closed, self.weight)
+
+    def _run(
+        self, X: Array, prepared: LinkGraph, centres: Array, random: np.random.RandomState
+    ) -> Run:
+        """Settle, and again with all rows assigned afresh, as long as that lowers the objective.
+
+        A label is held by the labels of all that it is linked to: afresh, the first rows are free.
+        """
+        begin = Run(np.empty(0), centres, np.ones_like(centres), np.empty(0), 0)
+        best = self._settled(X, prepared, begin, self.max_iter, random)
+        failed = 0
+        linked = len(prepared.edges.other) > 0
+        while linked and failed < _FRESH and best.n_iter < self.max_iter:
+            again = self._settled(X, prepared, best, self.max_iter - best.n_iter, random)
+            if not again.objectives[-1] < best.objectives[-1]:
+                failed += 1
+                continue
+            failed = 0
+            lower = again.objectives[again.objectives < best.objectives[-1]]
+            lower = lower[lower <= np.minimum.accumulate(lower)]
+            objectives = np.concatenate([best.objectives, lower])
+            best = again._replace(objectives=objectives, n_iter=best.n_iter + again.n_iter)
+        return best
+
+    @abstractmethod
+    def _settled(
+        self, X: Array, graph: LinkGraph, begin: Run, most: int, random: np.random.RandomState
+    ) -> Run:
+        """Iterate from the centres and metric of a run, with no labels, until none changes."""
 
 
 def refuse_uncertain(closed: ClosedLinks, method: str) -> None:

@@ -119,21 +119,20 @@ class MPCKMeans(PenalisedKMeans):
         """Diagonal of each cluster's metric."""
         return self._state.metric
 
-    def _run(
-        self, X: Array, prepared: LinkGraph, centres: Array, random: np.random.RandomState
+    def _settled(
+        self, X: Array, graph: LinkGraph, begin: Run, most: int, random: np.random.RandomState
     ) -> Run:
-        graph = prepared
         n, d = X.shape
+        centres, metric = begin.centres, begin.metric
         labels = np.full(n, -1, dtype=np.int64)
         shape = (graph.n_components, len(centres))
         sums, squares = np.zeros((*shape, d)), np.zeros((*shape, d))
         tallies = Tallies(np.zeros(shape, dtype=np.int64), sums, squares)
-        metric = np.ones_like(centres)
         span = _spans(X, metric)
         least = _least_variance(X)
         objectives: list[float] = []
         changed = n
-        while changed and len(objectives) < self.max_iter:
+        while changed and len(objectives) < most:
             tally(X, labels, graph.component, tallies)  # afresh: differences lose digits
             reach = (span * metric).sum(axis=1)
             order = random.permutation(n)
