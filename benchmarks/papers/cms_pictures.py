@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     parsed.out.mkdir(parents=True, exist_ok=True)
     densities(parsed.out / "cms_densities.png")
-    rows = newest(parsed.results, "figure 4", lambda cells: str(cells["data"]))
+    rows = newest(parsed.results, "figure 4", lambda cells: f"{cells['data']} {cells['method']}")
     if rows:
         links_curves(parsed.out / "cms_links_curves.png", rows)
     rows = newest(parsed.results, "figure 6, 600 rows", kernel_of)
