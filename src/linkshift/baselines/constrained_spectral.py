@@ -64,8 +64,8 @@ class ConstrainedSpectral(LinkedClusterer):
         How far vectors must agree with links (the paper's :math:`\beta` over the volume).
         "kth" is the original's choice, half-way between the K-th and the next largest eigenvalue
         of :math:`\bar{Q}`, so that K vectors are left. "auto" tries that, half of it, zero, and 1.1
-        times the least eigenvalue, and keeps the clusters that hold most links, must-links and
-        cannot-links counting half each.
+        times the least eigenvalue, and keeps the clusters that hold most links; of equals those of
+        the lowest threshold.
     gamma : float or None, default=None
         Similarity :math:`\exp(-\gamma \|x - y\|^2)`. None: :math:`\gamma` is one over the product
         of the distances of x and y to their seventh neighbours.
@@ -262,15 +262,7 @@ def _k_means(points: Array, k: int, n_init: int, seed: int) -> Array:
         return dense(KMeans(k, n_init=n_init, random_state=seed).fit_predict(points))
 
 
-def _agreement(labels: Array, closed: ClosedLinks) -> float:
-    """Share of links that hold, must-links and cannot-links counting half each."""
+def _agreement(labels: Array, closed: ClosedLinks) -> int:
+    """Count the links that hold, less those that do not."""
     report = link_satisfaction(labels, closed.links)
-    shares = [
-        1.0 - len(violated) / count
-        for violated, count in (
-            (report.violated_must, report.n_must),
-            (report.violated_cannot, report.n_cannot),
-        )
-        if count
-    ]
-    return float(np.mean(shares)) if shares else 1.0
+    return len(closed) - 2 * (len(report.violated_must) + len(report.violated_cannot))
