@@ -204,7 +204,7 @@ def synthetic(name: str, seed: int) -> Draw:
         data = load(SYNTHETIC[name.removesuffix(", whole")])
         rows = rng.choice(len(data.y), 1000) if name == "s4" else np.arange(len(data.y))
         X, y = data.X[rows], data.y[rows]
-    return Draw(_scaled(X, X), y, Links.sample(y, len(y), random_state=rng), seed)
+    return Draw(scaled(X, X), y, Links.sample(y, len(y), random_state=rng), seed)
 
 
 def embedding(
@@ -226,10 +226,11 @@ def embedding(
     y = data.y[fit]
     links = Links.sample(y, n_links, random_state=rng, error_rate=error_rate)
     X = data.X.astype(np.float64)
-    return Draw(_scaled(X[fit], X[fit]), y, links, seed, _scaled(X[new], X[fit]), data.y[new])
+    return Draw(scaled(X[fit], X[fit]), y, links, seed, scaled(X[new], X[fit]), data.y[new])
 
 
-def _scaled(X: Array, like: Array) -> Array:
+def scaled(X: Array, like: Array) -> Array:
+    """Bring features to where those of ``like`` run from 0 to 1."""
     span = np.ptp(like, axis=0)
     return (X - like.min(axis=0)) / np.where(span > 0, span, 1.0)
 

@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import Array, Cell, Options, Row, run_parts
 from benchmarks.papers import cms, tables
+from benchmarks.papers.cms_methods import scaled
 from linkshift import Links, datasets
 from linkshift.baselines import CDBSCAN, ConstrainedSpectral, MPCKMeans, PCKMeans
 
@@ -72,7 +73,7 @@ def _draw(name: str, n_rows: int, seed: int) -> tuple[Array, Array, Links]:
     rng = np.random.default_rng([seed, 7])
     rows = rng.permutation(len(data.y))[:n_rows]
     X, y = data.X[rows].astype(np.float64), data.y[rows]
-    return cms._scaled(X, X), y, Links.sample(y, len(y), random_state=rng)
+    return scaled(X, X), y, Links.sample(y, len(y), random_state=rng)
 
 
 def _mean(values: list[float]) -> float | None:
