@@ -22,17 +22,18 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from benchmarks.harness import Array, Cell, Options, Row
-from benchmarks.papers import cms
+from benchmarks.papers import cms_methods as cms
 from linkshift import datasets
 from linkshift.embed import StackedDenoisingAutoencoder
 
 TITLE = "the stacked denoising autoencoder, trained on 10,000 images of MNIST"
 
 DATA = "mnist_t10k"
+KIND = "images"
 FOLDER = Path(__file__).parents[1] / "results"
 FULL: dict[str, Any] = {"steps": 2000}
 TINY: dict[str, Any] = {"layers": (32,), "layer_steps": 20, "steps": 20}
-METHODS = ("paper's algorithm", "ours, raw", "ours, refined", "k-means", "PCKMeans")
+METHODS = (cms.CLOSENESS, "ours, raw", "ours, refined", "k-means", "PCKMeans")
 
 
 def run(options: Options) -> Iterator[Row]:
@@ -45,7 +46,9 @@ def run(options: Options) -> Iterator[Row]:
         "our embedding": model.transform(X),
         "10 principal components": PCA(10, random_state=0).fit_transform(X),
     }
-    methods = {name: m for name, m in (cms.ours() | cms.RIVALS).items() if name in METHODS}
+    methods = {
+        name: m for name, m in (cms.ours(KIND) | cms.rivals(KIND)).items() if name in METHODS
+    }
     n_rows, n_links = options.pick((200, 100), (2000, 2000), (2000, 2000))
     repeats = range(options.seed, options.seed + options.repeats)
     for space, Z in spaces.items():

@@ -27,13 +27,13 @@ from benchmarks.harness import Cell, Options, Row, interleave, run_parts
 from benchmarks.papers import groups_tables
 from benchmarks.papers.groups_rivals import (
     affinity_propagation,
-    evidence_accumulation,
     k_means,
     scaled,
     shared_ensemble,
     spectral,
 )
 from linkshift import GroupFeatureClustering, Links, datasets
+from linkshift.baselines import evidence_accumulation
 from linkshift.groups.views import kernel_bank
 from linkshift.metrics import clustering_accuracy
 

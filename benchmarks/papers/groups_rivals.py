@@ -8,15 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import (
-    AffinityPropagation,
-    AgglomerativeClustering,
-    KMeans,
-    SpectralClustering,
-)
+from sklearn.cluster import AffinityPropagation, KMeans, SpectralClustering
 
-from linkshift.groups.consensus import membership
-from linkshift.groups.spectral import spectral_clusters
+from linkshift.baselines import cspa
 
 Array = NDArray[Any]
 
@@ -63,14 +57,5 @@ def affinity_propagation(similarity: Array, n_clusters: int, seed: int) -> Array
 
 
 def shared_ensemble(partitions: Sequence[Array], n_clusters: int, seed: int) -> Array:
-    """Spectral clustering of how often samples are together (as Strehl and Ghosh's CSPA)."""
-    return spectral_clusters(membership(partitions), n_clusters, random_state=seed)[0]
-
-
-def evidence_accumulation(partitions: Sequence[Array], n_clusters: int) -> Array:
-    """Average linkage of how often samples are together (Fred and Jain)."""
-    member = membership(partitions)
-    apart = 1.0 - member @ member.T
-    model = AgglomerativeClustering(n_clusters, metric="precomputed", linkage="average")
-    labels: Array = model.fit_predict(apart)
-    return labels
+    """Cut how often samples are together (Strehl and Ghosh's CSPA)."""
+    return cspa(partitions, n_clusters, random_state=seed)

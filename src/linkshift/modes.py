@@ -145,11 +145,13 @@ def merge_close(
     radius: float,
     apart: Array | None = None,
     families: Sequence[set[int]] | None = None,
+    steps: Array | None = None,
 ) -> Array:
     """Group centres that a chain of steps up to ``radius`` connects, the shortest first.
 
     ``apart`` are pairs of centres that must stay in different groups; ``families`` of each centre
-    are sets of which no two centres with a common member may meet. Groups count from 0.
+    are sets of which no two centres with a common member may meet; ``steps[i, j]`` says whether a
+    step may lead from i to j. Groups count from 0.
     """
     n = centres.shape[0]
     sets = DisjointSets(n)
@@ -160,6 +162,8 @@ def merge_close(
             foes[b].add(a)
     kin = [set(family) for family in families or [set()] * n]
     pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
+    if steps is not None:
+        pairs = pairs[steps[pairs[:, 0], pairs[:, 1]]]
     length = np.empty(len(pairs))
     step = max(1, _ENTRIES // centres.shape[1])
     for first in range(0, len(pairs), step):  # all differences at once may be gigabytes

@@ -94,6 +94,65 @@ def test_without_refinement_it_is_the_papers_algorithm(kernel, blurring, seed):
         np.testing.assert_allclose(shifted, centres, atol=1e-3)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(KERNELS),
+    st.booleans(),
+    st.sampled_from([(0.99, 0.1), (0.995, 0.0), (0.3, 0.5), (0.1, 0.0)]),
+    st.sampled_from([None, 0.4, 3.0]),
+)
+def test_a_weight_asks_for_the_labels_of_the_authors_code(seed, kernel, blurring, rule, bandwidth):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 50))
+    points, truth = rng.normal(size=(n, 2)), rng.integers(0, 4, size=n)
+    cannot = [pair for pair in rng.integers(0, n, (3 * n, 2)) if truth[pair[0]] < truth[pair[1]]]
+    links = Links(cannot=cannot[:n] or [(0, 1)], duplicates="drop")
+    above, weight_above = (0.99, rule[1]) if kernel == "flat" else rule
+    model = ConstrainedMeanShift(
+        **PAPER, kernel=kernel, blurring=blurring, scale_features=False, keep_history=True,
+        max_iter=12, bandwidth=bandwidth, merge_above=above, merge_weight=weight_above,
+    ).fit(points, links=links)  # fmt: skip
+    expected = twin.authors_labels(
+        *model.history_[-2:],
+        links.closure(n).cannot_pairs(),
+        model.bandwidth_[-1],
+        profile=twin.literal_kernel(kernel),
+        above=above,
+        weight_above=weight_above,
+        floor=1e-3 * np.ptp(points, axis=0).max(),
+    )
+    assert same_partition(model.labels_, expected)
+    fresh = ConstrainedMeanShift(**model.get_params()).set_params(keep_history=False)
+    assert same_partition(fresh.fit(points, links=links).labels_, expected)
+    assert same_partition(model.refit(links=links).labels_, expected)
+
+
+def test_rows_around_a_link_are_alone_by_the_authors_rule():
+    # Five rows in one place, two of them apart: their weight is nought, even for themselves.
+    points = np.array([[0.0], [0.0], [0.0], [0.0], [0.0], [9.0], [9.0]])
+    links = Links(cannot=[(0, 1), (0, 5)])
+    labels = ConstrainedMeanShift(**PAPER, merge_weight=0.1, bandwidth=1.0, max_iter=3).fit_predict(
+        points, links=links
+    )
+    assert len(set(labels.tolist())) == 6
+    assert labels[5] == labels[6]
+    ours = ConstrainedMeanShift(**PAPER, bandwidth=1.0, max_iter=3).fit_predict(points, links=links)
+    assert len(set(ours.tolist())) == 2
+
+
+def test_links_hold_whatever_the_rule_for_labels():
+    for above, weight in ((0.5, None), (0.995, 0.0), (0.99, 0.1)):
+        model = ConstrainedMeanShift(merge_above=above, merge_weight=weight).fit(X, links=LINKS)
+        assert model.link_report_.share == 1.0
+
+
+def test_a_flat_kernel_has_one_closeness():
+    model = ConstrainedMeanShift(kernel="flat", merge_weight=0.1, merge_above=0.9)
+    with pytest.raises(ValueError, match="drop merge_above"):
+        model.fit(X, links=LINKS)
+
+
 def test_with_refinement_it_is_the_papers_algorithm_refined():
     points, truth = blobs(150, std=4.0, seed=1)
     links = Links.sample(truth, 80, random_state=0)

@@ -37,7 +37,14 @@ from linkshift import (
     MetricMeanShift,
     RefinedClustering,
 )
-from linkshift.baselines import MPCKMeans, PCKMeans
+from linkshift.baselines import (
+    CDBSCAN,
+    ConstrainedSpectral,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SeededKMeans,
+)
 
 
 def recorder():
@@ -86,6 +93,8 @@ VALUES = {
         "max_iter": [2],
         "blurring": [True],
         "scale_features": [True],
+        "merge_above": [0.2],
+        "merge_weight": [0.9],
         "refine": [None],
         "enforce": [False],
         "min_cluster_size": [8, 20],
@@ -207,6 +216,14 @@ VALUES = {
         "max_iter": [1],
         "random_state": [1],
     },
+    CDBSCAN: {"eps": [0.5], "min_samples": [1], "leaf_size": [5]},
+    ConstrainedSpectral: {
+        "n_clusters": [4],
+        "beta": [0.01, -2.0],
+        "gamma": [0.01],
+        "n_init": [7],
+        "random_state": [1],
+    },
     SCML: {
         "kind": ["local"],
         "n_bases": [5],
@@ -222,6 +239,10 @@ VALUES = {
         "progress": [recorder],
     },
 }
+VALUES[COPKMeans] = {k: v for k, v in VALUES[PCKMeans].items() if k != "weight"}
+VALUES[SeededKMeans] = {k: v for k, v in VALUES[COPKMeans].items() if k != "init"} | {
+    "constrained": [True]
+}
 VALUES[MPCKMeans] = {**VALUES[PCKMeans], "metric": ["single"]}
 BY_LINKS = type(mean_shift_by_links())
 if BY_LINKS is not MeanShift:
@@ -234,7 +255,11 @@ if BY_LINKS is not MeanShift:
 CONTEXT = {
     (GroupFeatureClustering, "stop"): {"max_iter": 8},  # a loss that rises takes some iterations
     (SCML, "tol"): {"max_iter": 100, "batch_size": 1},
+    # Chance draws the centres that have no seeds.
+    (SeededKMeans, "n_init"): {"n_clusters": 20},
+    (SeededKMeans, "random_state"): {"n_clusters": 20},
     (ConsensusClustering, "random_state"): {"max_rows": 20},  # chance says which rows
+    (ConstrainedMeanShift, "merge_weight"): {"constraint_scale": 5.0},  # links take from all
 }
 
 # Parameters that change nothing by design, and why.

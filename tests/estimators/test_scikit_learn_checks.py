@@ -27,7 +27,14 @@ from linkshift import (
     RefinedClustering,
 )
 from linkshift import KMeans as LinkshiftKMeans
-from linkshift.baselines import MPCKMeans, PCKMeans
+from linkshift.baselines import (
+    CDBSCAN,
+    ConstrainedSpectral,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SeededKMeans,
+)
 
 
 def halves(X):
@@ -94,6 +101,10 @@ TYPICAL = [
     PCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2, metric="single"),
+    COPKMeans(n_clusters=3, n_init=2),
+    SeededKMeans(n_clusters=3, n_init=2),
+    CDBSCAN(),
+    ConstrainedSpectral(n_clusters=3, n_init=2),
 ]
 RARER = [
     MeanShift(kernel="gaussian", end_radius=1.0, path_radius=0.25),

@@ -74,14 +74,31 @@ def constraint_weights(centres, cannot_pairs, h, profile, scale, floor, confiden
     return weight
 
 
-def closeness_components(centres, bandwidth):
-    """Labels of the paper: rows whose centres a chain of kernel values above 0.99 connects."""
+def closeness_components(centres, bandwidth, above=0.99):
+    """Our labels: rows whose centres a chain of exponentials above 0.99 connects."""
     u = ((centres[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2) / bandwidth**2
-    near = np.exp(-u) > 0.99
-    labels = np.full(len(centres), -1)
-    for first in range(len(centres)):
+    return components(np.exp(-u) > above)
+
+
+def authors_labels(before, after, cannot_pairs, h, *, profile, above, weight_above, **weights):
+    """Labels of the authors' code: a chain of kernel values and of weights above thresholds.
+
+    Kernel values are of the final centres; weights of the centres that the last iteration, at
+    bandwidth h, set out from.
+    """
+    ones = np.ones(len(cannot_pairs))
+    options = {"scale": 0.5, "floor": 1e-3, "confidence": ones} | weights
+    weight = constraint_weights(before, cannot_pairs, h, profile, **options)
+    u = ((after[:, None, :] - after[None, :, :]) ** 2).sum(axis=2) / h**2
+    return components((profile(u) > above) & (weight > weight_above))
+
+
+def components(near):
+    """Connected components of a symmetric relation, by first row."""
+    labels = np.full(len(near), -1)
+    for first in range(len(near)):
         if labels[first] < 0:
-            reached = np.zeros(len(centres), dtype=bool)
+            reached = np.zeros(len(near), dtype=bool)
             reached[first] = True
             while True:
                 wider = near[reached].any(axis=0) | reached

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, warn
 from linkshift.links import ClosedLinks, Closure
+from linkshift.refinement import check_count
 
-__all__ = ["check_usable", "warn_without_cannot"]
+__all__ = ["check_combinations", "check_usable", "warn_without_cannot"]
+
+
+def check_combinations(model: Any) -> None:
+    """Refuse parameters that would otherwise be ignored."""
+    if model.truncation != 0.2 and model.kernel != "truncated_gaussian":
+        raise ValueError("truncation is for kernel='truncated_gaussian' only.")
+    check_count(model.n_clusters, model.max_clusters)
+    if model.penalty != 4.0 and model.refine is None:
+        raise ValueError("penalty is the price of a link in refinement: set refine='links'.")
+    if model.merge_weight is not None and model.kernel == "flat" and model.merge_above != 0.99:
+        raise ValueError(
+            "With kernel='flat' and a merge_weight, centres within h are close; drop merge_above."
+        )
+    if model.bandwidth is None:
+        return
+    if model.schedule != "linear" or model.growth != "links":
+        raise ValueError("schedule and growth say how h grows; they need bandwidth=None.")
+    if np.ndim(model.bandwidth) and model.max_iter != 80:
+        raise ValueError("An array of bandwidths says how many iterations; drop max_iter.")
 
 
 def check_usable(closed: ClosedLinks, *, refine: str | None, enforce: bool) -> None:

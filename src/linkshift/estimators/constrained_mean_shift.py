@@ -16,22 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from linkshift._core.arrays import Array
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
+from linkshift.estimators import _constrained_checks as checks
 from linkshift.estimators import _growth
-from linkshift.estimators._base import (
-    METRICS,
-    Fitted,
-    LinkedClusterer,
-    MetricName,
-    closed_links,
-)
+from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName, closed_links
 from linkshift.estimators._columns import min_and_span
-from linkshift.estimators._constrained_checks import check_usable, warn_without_cannot
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
-from linkshift.links import ClosedLinks, Links
+from linkshift.links import ClosedLinks, Closure, Links
 from linkshift.refinement import (
     absorb_dust,
-    check_count,
     closed_for,
     hold,
     merge_by_votes,
@@ -40,18 +33,8 @@ from linkshift.refinement import (
     settle,
     to_count,
 )
-from linkshift.shift.constrained import (
-    ConstrainedAscent,
-    LinkKernel,
-    LinkKernelName,
-)
-from linkshift.shift.constrained.runs import (
-    ConstrainedShift,
-    Run,
-    given_schedule,
-    merged_labels,
-    part_of,
-)
+from linkshift.shift.constrained import LinkKernel, LinkKernelName
+from linkshift.shift.constrained.runs import ConstrainedShift, Run, given_schedule, part_of
 
 __all__ = ["ConstrainedMeanShift"]
 
@@ -90,8 +73,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     while the bandwidth h grows until only links keep centres apart. Neither the bandwidth nor
     the number of clusters need be known. Afterwards links settle the rest
     (:func:`linkshift.refine`). The paper's algorithm is ``growth="full", refine=None,
-    enforce=False``, but for its labels, which here go by the closeness of the final centres
-    alone.
+    enforce=False``. It says nothing of how centres become labels; ours go by the closeness of the
+    final centres alone, and ``merge_weight`` asks for the rule of the authors' code.
 
     Parameters
     ----------
@@ -121,6 +104,13 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         Bring every feature to [0, 1] first, as the paper does; not with ``metric="cosine"``. A
         column whose range is less than 1e-8 of the median range of those that are not constant
         counts as constant, with a warning: scaled, its rounding would weigh as much as the others.
+    merge_above : float, default=0.99
+        Rows whose final centres a chain of :math:`\exp(-\|x\|^2 / h^2)` above this connects, at the
+        last h, share a label. The authors' code has 0.99 for images and 0.995 for synthetic sets.
+    merge_weight : float, default=None
+        Ask in addition, as the authors' code does, that the weights :math:`w_{ij}` of the last
+        iteration along the chain be above this: 0.1 for images, 0 for synthetic sets. Where links
+        are dense, rows are then alone. With ``kernel="flat"`` the chain is of centres within h.
     refine : {"links", None}, default="links"
         Settle labels by links and neighbours after the shift.
     enforce : bool, default=True
@@ -203,6 +193,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "blurring": ["boolean"],
         "scale_features": ["boolean"],
+        "merge_above": [Interval(Real, 0, 1, closed="neither")],
+        "merge_weight": [Interval(Real, 0, 1, closed="left"), None],
         "refine": [StrOptions({"links"}), None],
         "enforce": ["boolean"],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
@@ -231,6 +223,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         max_iter: int = 80,
         blurring: bool = False,
         scale_features: bool = True,
+        merge_above: float = 0.99,
+        merge_weight: float | None = None,
         refine: Literal["links"] | None = "links",
         enforce: bool = True,
         min_cluster_size: int = 1,
@@ -253,6 +247,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self.max_iter = max_iter
         self.blurring = blurring
         self.scale_features = scale_features
+        self.merge_above = merge_above
+        self.merge_weight = merge_weight
         self.refine = refine
         self.enforce = enforce
         self.min_cluster_size = min_cluster_size
@@ -267,7 +263,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self.progress = progress
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
-        check_usable(closed, refine=self.refine, enforce=self.enforce)
+        checks.check_usable(closed, refine=self.refine, enforce=self.enforce)
         low, span = np.zeros(data.shape[1]), np.ones(data.shape[1])
         if self.scale_features and not self._is_cosine():
             low, span = min_and_span(data, getattr(self, "feature_names_in_", None))
@@ -303,23 +299,12 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         if self._shift_params() != self._state.params:
             raise ValueError(_CHANGED)
         closed = closed_links(links, partial_labels, len(self._fit_X), counted=True)
-        check_usable(closed, refine=self.refine, enforce=self.enforce)
+        checks.check_usable(closed, refine=self.refine, enforce=self.enforce)
         self._keep(self._fit_X, closed, self._cluster(self._state, closed, self._fit_X.dtype))
         return self
 
     def _check_combinations(self) -> None:
-        """Refuse what would otherwise be ignored."""
-        if self.truncation != 0.2 and self.kernel != "truncated_gaussian":
-            raise ValueError("truncation is for kernel='truncated_gaussian' only.")
-        check_count(self.n_clusters, self.max_clusters)
-        if self.penalty != 4.0 and self.refine is None:
-            raise ValueError("penalty is the price of a link in refinement: set refine='links'.")
-        if self.bandwidth is None:
-            return
-        if self.schedule != "linear" or self.growth != "links":
-            raise ValueError("schedule and growth say how h grows; they need bandwidth=None.")
-        if np.ndim(self.bandwidth) and self.max_iter != 80:
-            raise ValueError("An array of bandwidths says how many iterations; drop max_iter.")
+        checks.check_combinations(self)
 
     def _shift_params(self) -> dict[str, str]:
         """Parameters that the history depends on, as text, whole arrays included."""
@@ -335,13 +320,14 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     ) -> Fitted:
         """Go through the stages: choose how far to grow, shift, label."""
         if self.bandwidth is None:
-            warn_without_cannot(closed, self.growth)
+            checks.warn_without_cannot(closed, self.growth)
         closed = self._closed(closed)
         keep = self.keep_history if keep is None else keep
         runs = dict(state.runs)
         neighbours = nearest_rows(state.points, self.n_neighbors)
         bandwidths, asked = self._grown(state, closed, neighbours, runs, keep=keep)
-        run, ascent = self._shift(state.points).run(
+        shift = self._shift(state.points)
+        run, ascent = shift.run(
             closed,
             bandwidths,
             _growth.to_go_on(runs.get("all"), closed.links),
@@ -351,7 +337,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         )
         if keep:
             runs["all"] = run
-        labels = self._labels(ascent, float(bandwidths[-1]), closed, neighbours)
+        states, h = [ascent.before, (ascent.centres, ascent.group)], float(bandwidths[-1])
+        labels = shift.labels(states, run.bending, h, self._apart(closed))
+        labels = self._labels(labels, closed, neighbours)
         labels = to_count(
             state.points, labels, closed, exactly=self.n_clusters, at_most=self.max_clusters
         )
@@ -392,7 +380,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
 
         def labels_at_stops(part: int) -> list[Array]:
             name = f"half {part}"
-            run, ascent = shift.run(
+            run, _ = shift.run(
                 used[part],
                 schedule,
                 runs.get(name) if whole else None,
@@ -403,9 +391,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
                 runs[name] = run
             labels = []
             for stop in sample_stops:
-                centres, group = run.history[min(stop + 1, len(run.history) - 1)]
-                reached = replace(ascent, centres=centres, group=group)
-                labels.append(self._labels(reached, float(schedule[stop]), used[part], near))
+                states, h = run.history[: stop + 2], float(schedule[stop])
+                merged = shift.labels(states, run.bending, h, self._apart(used[part]))
+                labels.append(self._labels(merged, used[part], near))
             return labels
 
         last = sample_stops if whole else _growth.stops(points, schedule)
@@ -419,6 +407,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             blurring=self.blurring,
             until_settled=self.enforce,
             max_pairs=self.max_pairs,
+            merge_above=self.merge_above,
+            merge_weight=self.merge_weight,
             n_threads=n_threads(self.n_jobs),
         )
 
@@ -433,12 +423,12 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             for centres, group in state.runs["all"].history
         ]
 
-    def _labels(
-        self, ascent: ConstrainedAscent, bandwidth: float, closed: ClosedLinks, neighbours: Array
-    ) -> Array:
-        """From end positions to labels: merge what is close, then let links settle."""
-        apart = closed.closure if self.enforce else None
-        labels = merged_labels(ascent.centres, ascent.group, bandwidth, apart)
+    def _apart(self, closed: ClosedLinks) -> Closure | None:
+        """Links across which nothing is merged."""
+        return closed.closure if self.enforce else None
+
+    def _labels(self, labels: Array, closed: ClosedLinks, neighbours: Array) -> Array:
+        """Let links settle what closeness has merged."""
         labels = absorb_dust(labels, neighbours, self.min_cluster_size)
         if self.refine == "links" and len(closed):
             labels = merge_by_votes(labels, closed.links)
@@ -461,8 +451,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         if "all" not in runs:
             runs["all"], _ = shift.run(closed, self.bandwidth_, None, keep=True)
         run, (pairs, confidence) = runs["all"], runs["all"].bending
-        centres, group = run.history[-1]
-        apart, dtype = closed.closure if self.enforce else None, self._fit_X.dtype
+        h, dtype = float(self.bandwidth_[-1]), self._fit_X.dtype
         bending = Bending(
             pairs,
             confidence,
@@ -479,7 +468,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             path=np.stack([centres[group[row]] for centres, group in run.history]),
             shown=lambda positions: state.unscaled(positions).astype(dtype),
             bending=bending,
-            before_links=merged_labels(centres, group, self.bandwidth_[-1], apart),
+            before_links=shift.labels(run.history, run.bending, h, self._apart(closed)),
         )
 
     def _refits(self, state: _State) -> Callable[[Links], Refit]:
@@ -489,7 +478,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
 
         def refit(links: Links) -> Refit:
             closed = ClosedLinks(links, len(state.points))
-            check_usable(closed, refine=self.refine, enforce=self.enforce)
+            checks.check_usable(closed, refine=self.refine, enforce=self.enforce)
             other = silent._cluster(replace(state, runs=runs), closed, np.float64, keep=True)
             for name, run in other.state.runs.items():
                 runs.setdefault(name, run)  # halves that were not there serve the next

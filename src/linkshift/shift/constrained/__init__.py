@@ -24,6 +24,14 @@ from linkshift.shift.constrained.ascent import (
     LinkKernel,
     LinkKernelName,
     constrained_ascend,
+    link_weights,
 )
 
-__all__ = ["ConstrainedAscent", "History", "LinkKernel", "LinkKernelName", "constrained_ascend"]
+__all__ = [
+    "ConstrainedAscent",
+    "History",
+    "LinkKernel",
+    "LinkKernelName",
+    "constrained_ascend",
+    "link_weights",
+]

@@ -340,3 +340,20 @@ def constrained_sums(reach, blocks, samples, links, near, first, stride, sums, t
                 _add_samples(
                     samples, w * BLOCK, active_back, n_back, kernel_back, turned, sums[v], total[v]
                 )
+
+
+@jit
+def multiply_weights(links, near, weight):  # type: ignore[no-untyped-def]
+    """Multiply the factors of eq. 4.2 into the weights between every two centres.
+
+    Link (x, y) takes weight between i, near x, and j, near y; link (y, x) between j and i.
+    """
+    start, member, value = near.start, near.member, near.value
+    for p in range(links.ends.shape[0]):
+        x, y = links.ends[p, 0], links.ends[p, 1]
+        for q in range(start[x], start[x + 1]):
+            amount = links.confidence[p] * value[q]
+            for r in range(start[y], start[y + 1]):
+                factor = (1.0 - amount * value[r]) ** links.multiplicity[p]
+                weight[member[q], member[r]] *= factor
+                weight[member[r], member[q]] *= factor

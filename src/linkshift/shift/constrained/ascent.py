@@ -68,6 +68,7 @@ class ConstrainedAscent:
     group: Array  # the centre of each row
     bandwidth: float  # of the last iteration
     n_iter: int
+    before: tuple[Array, Array]  # centres and the centre of each row, before the last iteration
     history: History = field(default_factory=list)  # on request
 
 
@@ -168,7 +169,7 @@ def constrained_ascend(
             command="Divide the columns, or leave --bandwidth out.",
             parameter="X",
         )
-    n_iter = len(history) - 1
+    n_iter, before = len(history) - 1, history[-2:][0]
     if not keep_history:
         history = []
     with threads(n_threads) as pool:
@@ -176,7 +177,7 @@ def constrained_ascend(
             distinct = _distinct_links(group[links], level, levels, len(centres))
             if until_settled and _settled(distinct, len(centres)):
                 break
-            n_iter += 1
+            n_iter, before = n_iter + 1, (centres, group[rank])
             state = _State(centres, samples, group, np.ones(n))
             if blurring:
                 counts = np.bincount(group, minlength=len(centres)).astype(np.float64)
@@ -190,7 +191,7 @@ def constrained_ascend(
     if progress is not None and n_iter < len(bandwidths):
         progress(len(bandwidths), len(bandwidths))
     last = float(bandwidths[max(n_iter - 1, 0)])
-    return ConstrainedAscent(centres, group[rank], last, n_iter, history)
+    return ConstrainedAscent(centres, group[rank], last, n_iter, before, history)
 
 
 @dataclass(frozen=True)
@@ -253,12 +254,7 @@ def _step(
     centres = state.centres
     n_centres, d = centres.shape
     blocks = _blocks(centres)
-    length = np.linalg.norm(centres[links.ends[:, 0]] - centres[links.ends[:, 1]], axis=1)
-    width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
-    # While h is below most links' own scale, ends at the same centre have the same list.
-    end, width, lists = _distinct_lists(links.ends.ravel(), width)
-    near = _near_lists(centres, blocks, end, width, kernel, pool)
-    links = links._replace(ends=lists.reshape(-1, 2))
+    links, near = _near_links(centres, blocks, links, kernel, h, scale, floor, pool)
     order = np.argsort(state.owner, kind="stable")
     owner, n_blocks = state.owner[order], len(blocks.low)
     samples = _Samples(
@@ -285,6 +281,53 @@ def _step(
     weighted = all_total > 0
     moved[weighted] = all_sums[weighted] / all_total[weighted, None]
     return moved
+
+
+def link_weights(
+    centres: Array,
+    ends: Array,
+    confidence: Array,
+    h: float,
+    kernel: LinkKernel,
+    *,
+    scale: float,
+    floor: float,
+    n_threads: int = 1,
+) -> Array:
+    """Return the weights of eq. 4.3 between every two centres; ``ends`` are centres of links."""
+    n = len(centres)
+    check_memory(
+        8.0 * n**2,
+        f"The weights between {n:,} centres",
+        "Set merge_weight=None, or let the bandwidth grow: fewer centres are then left.",
+        parameter="merge_weight",
+    )
+    levels, level = np.unique(confidence, return_inverse=True)
+    links = _distinct_links(ends.reshape(-1, 2), level, levels, n)
+    with threads(n_threads) as pool:
+        links, near = _near_links(centres, _blocks(centres), links, kernel, h, scale, floor, pool)
+    weight = np.ones((n, n))
+    loops.multiply_weights(links, near, weight)
+    return weight
+
+
+def _near_links(
+    centres: Array,
+    blocks: _Blocks,
+    links: _Links,
+    kernel: LinkKernel,
+    h: float,
+    scale: float,
+    floor: float,
+    pool: threads,
+) -> tuple[_Links, _Near]:
+    """Centres near the ends of links, within the bandwidth of each link; ends become lists."""
+    length = np.linalg.norm(centres[links.ends[:, 0]] - centres[links.ends[:, 1]], axis=1)
+    width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
+    # While h is below most links' own scale, ends at the same centre have the same list.
+    end, width, lists = _distinct_lists(links.ends.ravel(), width)
+    near = _near_lists(centres, blocks, end, width, kernel, pool)
+    return links._replace(ends=lists.reshape(-1, 2)), near
 
 
 def _distinct_lists(end: Array, width: Array) -> tuple[Array, Array, Array]:

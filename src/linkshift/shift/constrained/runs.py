@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
 from linkshift._core.arrays import Array, Progress
@@ -17,6 +17,7 @@ from linkshift.shift.constrained.ascent import (
     History,
     LinkKernel,
     constrained_ascend,
+    link_weights,
 )
 from linkshift.shift.constrained.bending import (
     centre_families,
@@ -25,7 +26,7 @@ from linkshift.shift.constrained.bending import (
     closed_pairs,
 )
 
-__all__ = ["ConstrainedShift", "Run", "given_schedule", "merged_labels", "part_of"]
+__all__ = ["ConstrainedShift", "Run", "given_schedule", "part_of"]
 
 
 class Run(NamedTuple):
@@ -45,6 +46,8 @@ class ConstrainedShift:
     blurring: bool  # whether samples move along with their centres
     until_settled: bool  # whether to stop as soon as nothing can change any more
     max_pairs: int  # most cannot-linked pairs of rows that bend the shift
+    merge_above: float  # closeness of centres that share a label
+    merge_weight: float | None  # and the weight between them, in the authors' code
     n_threads: int
 
     @property
@@ -115,6 +118,63 @@ class ConstrainedShift:
         pairs = np.concatenate([certain, links.cannot[doubtful]])
         return pairs, np.concatenate([np.ones(len(certain)), links.cannot_confidence[doubtful]])
 
+    def labels(
+        self,
+        states: History,
+        bending: tuple[Array, Array],
+        bandwidth: float,
+        apart: Closure | None,
+    ) -> Array:
+        """Cluster of each row by the closeness of the final centres.
+
+        ``states`` end with those before and after the last iteration, which ``bending`` links
+        bent. Centres whose rows ``apart`` holds apart are not merged.
+        """
+        (centres, group), steps = states[-1], None
+        limit = -np.log(self.merge_above)
+        if self.merge_weight is not None:
+            # As rows were when the last step's weights were made, at where the step led.
+            start, group = states[-2:][0]
+            centres = centres[_of_group(states[-1][1], group)]
+            weight = link_weights(
+                start,
+                group[bending[0]],
+                bending[1],
+                bandwidth,
+                self.kernel,
+                scale=self.scale,
+                floor=self.options["floor"],
+                n_threads=self.n_threads,
+            )
+            steps = weight > self.merge_weight
+            limit = min(limit, self.kernel.limit) if self.kernel.name != "flat" else 1.0
+        pairs = families = None
+        if apart is not None and len(apart.component_cannot):
+            pairs = centres_apart(group, apart)
+        if apart is not None and len(apart.groups):
+            families = centre_families(group, apart)
+        radius = bandwidth * np.sqrt(limit)
+        merged = merge_close(centres, radius, pairs, families, steps)
+        if steps is None:
+            return merged[group]
+        return _split_alone(merged, group, steps)
+
+
+def _of_group(values: Array, group: Array) -> Array:
+    """Value of each group, whose rows all have the same."""
+    found = np.empty(int(group.max()) + 1, dtype=values.dtype)
+    found[group] = values
+    return found
+
+
+def _split_alone(merged: Array, group: Array, steps: Array) -> Array:
+    """Labels of rows, each its own where not even rows of one centre may meet."""
+    alone = (np.bincount(merged)[merged] == 1) & ~np.diagonal(steps)
+    labels = merged[group]
+    lost = np.flatnonzero(alone[group])
+    labels[lost] = merged.max() + 1 + np.arange(len(lost))
+    return np.unique(labels, return_inverse=True)[1]
+
 
 def given_schedule(bandwidth: ArrayLike, max_iter: int) -> Array:
     """Bandwidth of each iteration, from one that stays or from one for each."""
@@ -132,20 +192,3 @@ def part_of(progress: Progress | None, part: int, parts: int) -> Progress | None
     if progress is None:
         return None
     return lambda made, total: progress(part * total + made, parts * total)
-
-
-def merged_labels(
-    centres: Array, group: Array, bandwidth: float, apart: Closure | None
-) -> NDArray[np.int64]:
-    """Cluster of each row by the closeness of the centres alone.
-
-    Centres whose rows ``apart`` holds apart are not merged. The threshold is the paper's: a kernel
-    value above 0.99 at the last bandwidth.
-    """
-    pairs = families = None
-    if apart is not None and len(apart.component_cannot):
-        pairs = centres_apart(group, apart)
-    if apart is not None and len(apart.groups):
-        families = centre_families(group, apart)
-    radius = bandwidth * np.sqrt(-np.log(0.99))
-    return merge_close(centres, radius, pairs, families)[group]
