@@ -25,6 +25,7 @@ from linkshift import (
     RefinedClustering,
 )
 from linkshift._core.messages import Advice, Refusal
+from linkshift.datasets import make_shapes
 from linkshift.methods import METHODS, choose
 
 MUST = Links(must=[(0, 1)])
@@ -429,3 +430,9 @@ def test_groups_cannot_be_explained(moons):
     )
     with pytest.raises(ValueError, match="view_importances_"):
         found.explain(0)
+
+
+def test_a_single_doubt_is_a_slip():
+    X, y = make_shapes(200, random_state=0)
+    links = Links.sample(y, 40, random_state=0)
+    linkshift.cluster(X, links)  # a warning would be an error
