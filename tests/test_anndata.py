@@ -37,7 +37,8 @@ def groups_of(labels):
 
 
 def test_counts(adata):
-    found = linkshift.anndata.cluster(adata, n_clusters=3)
+    with pytest.warns(Advice, match=r"adata.X holds counts.*use_rep"):
+        found = linkshift.anndata.cluster(adata, n_clusters=3)
     assert groups_of(adata.obs["linkshift"]) == [1, 1, 1]
     assert adata.obs["linkshift"].cat.categories.tolist() == ["0", "1", "2"]
     assert found.labels.index.tolist() == NAMES
@@ -85,7 +86,7 @@ def test_what_is_no_anndata():
 def test_it_is_written_to_a_file(tmp_path):
     module = pytest.importorskip("anndata")
     adata = module.AnnData(np.repeat(np.eye(3) * 5, 20, axis=0), obs=pd.DataFrame(index=NAMES))
-    linkshift.anndata.cluster(adata, Links(must=[("cell0", "cell1")]))
+    linkshift.anndata.cluster(adata, Links(must=[("cell0", "cell1")]), use_rep="X")
     adata.write_h5ad(tmp_path / "a.h5ad")
     again = module.read_h5ad(tmp_path / "a.h5ad")
     assert again.uns["linkshift"]["method"] == "consensus"
@@ -104,3 +105,26 @@ def test_a_view_gets_its_labels_without_a_warning():
     assert part.uns["linkshift"]["n_clusters"] == 2
     assert "linkshift" not in whole.obs
     assert "linkshift" not in whole.uns
+
+
+def test_new_rows_of_a_representation(adata):
+    rng = np.random.default_rng(1)
+    adata.obsm["X_my"] = rows = rng.normal(size=(N, 3))
+    found = linkshift.anndata.cluster(adata, use_rep="X_my")
+    assert found.columns == ("X_my_0", "X_my_1", "X_my_2")
+    np.testing.assert_array_equal(found.predict(rows), found.labels)  # and no warning
+    whole = SimpleNamespace(obs=adata.obs, var=None, obsm=adata.obsm)
+    with pytest.raises(Refusal, match=r"AnnData object.*adata\.obsm\[key\]"):
+        found.predict(whole)
+
+
+def test_numbers_of_clusters_in_a_column(adata):
+    linkshift.anndata.cluster(adata, use_rep="X", n_clusters=3)
+    swapped = {"0": "2", "1": "0", "2": "1"}
+    adata.obs["before"] = adata.obs["linkshift"].astype(str).map(swapped).astype("category")
+    linkshift.anndata.cluster(adata, use_rep="X", n_clusters=3, labels_like="before")
+    assert adata.obs["linkshift"].tolist() == adata.obs["before"].tolist()
+    with pytest.raises(Refusal, match="holds other than numbers of clusters"):
+        linkshift.anndata.cluster(adata, use_rep="X", labels_like="batch")
+    with pytest.raises(Refusal, match="has no column 'befor'"):
+        linkshift.anndata.cluster(adata, use_rep="X", labels_like="befor")

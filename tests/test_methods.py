@@ -25,6 +25,7 @@ from linkshift import (
     RefinedClustering,
 )
 from linkshift._core.messages import Advice, Refusal
+from linkshift.datasets import make_shapes
 from linkshift.methods import METHODS, choose
 
 MUST = Links(must=[(0, 1)])
@@ -186,7 +187,7 @@ def test_links_that_are_not_of_these_rows_are_told(conflicts):
     order = np.random.default_rng(1).permutation(120)
     how = {"method": "mean-shift", "conflicts": conflicts}
     linkshift.cluster(X, links, **how)  # nothing to warn of
-    with pytest.warns(Advice, match="better than chance"):
+    with pytest.warns(Advice, match=r"better than chance.*from 0, in its order; ids have to mean"):
         linkshift.cluster(X, Links(order[links.must], order[links.cannot]), **how)
     with pytest.warns(Advice, match="kinds swapped"):
         linkshift.cluster(X, Links(links.cannot, links.must), **how)
@@ -429,3 +430,9 @@ def test_groups_cannot_be_explained(moons):
     )
     with pytest.raises(ValueError, match="view_importances_"):
         found.explain(0)
+
+
+def test_a_single_doubt_is_a_slip():
+    X, y = make_shapes(200, random_state=0)
+    links = Links.sample(y, 40, random_state=0)
+    linkshift.cluster(X, links)  # a warning would be an error

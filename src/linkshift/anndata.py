@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkshift._core.messages import Refusal
+from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import listed
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["cluster"]
 
 _PCA = "X_pca"
+_COUNTS = 2  # whole numbers up to one are rather marks
 
 
 def cluster(
@@ -51,7 +52,8 @@ def cluster(
     key_added : str, default="linkshift"
         Name of what is written.
     **params
-        Those of :func:`linkshift.cluster`.
+        Those of :func:`linkshift.cluster`; ``labels_like`` may be the name of a column of
+        ``adata.obs`` that this function has written.
 
     Returns
     -------
@@ -72,6 +74,8 @@ def cluster(
     >>> adata.obs["linkshift"].tolist()
     ['0', '0', '1', '1']
     """
+    import pandas as pd
+
     from linkshift.methods import cluster as cluster_rows
 
     if not all(hasattr(adata, name) for name in ("obs", "obsm", "obs_names", "uns", "X")):
@@ -82,8 +86,15 @@ def cluster(
         partial_labels = _column(adata, partial_labels)
     if use_rep is None:
         use_rep = _PCA if _PCA in adata.obsm else "X"
+        if use_rep == "X":
+            _warn_of_counts(adata)
     rows, said = _rows(adata, use_rep)
+    if isinstance(params.get("labels_like"), str):
+        params["labels_like"] = _numbers(adata, params["labels_like"])
     found = cluster_rows(rows, links, partial_labels=partial_labels, **params)
+    if isinstance(rows, pd.DataFrame):
+        names = tuple(f"{use_rep}_{name}" for name in rows.columns)
+        found = replace(found, columns=names)
     with warnings.catch_warnings():
         # That a view becomes an object of its own when it is written to is what is documented.
         warnings.filterwarnings("ignore", "Trying to modify attribute .* of view")
@@ -91,12 +102,44 @@ def cluster(
     return found
 
 
-def _column(adata: Any, name: str) -> Any:
+def _warn_of_counts(adata: Any) -> None:
+    """Advise a representation where X holds counts as they were measured."""
+    values = getattr(adata.X, "data", adata.X) if hasattr(adata.X, "tocsr") else adata.X
+    values = np.asarray(values if values is not None else [])
+    if not values.size or values.dtype.kind not in "iuf" or float(values.max()) < _COUNTS:
+        return
+    if (values >= 0).all() and (values == np.floor(values)).all():
+        others = f" (it has {listed(adata.obsm)})" if len(adata.obsm) else ""
+        warn(
+            Advice(
+                "adata.X holds counts, and is clustered as it is: cells that were read deeper, "
+                "and genes of large counts, outweigh the others.",
+                "Make a representation first (sc.pp.normalize_total, sc.pp.log1p, sc.tl.pca) or "
+                f"name one by use_rep{others}; use_rep='X' takes counts without this warning.",
+                parameter="use_rep",
+            )
+        )
+
+
+def _numbers(adata: Any, name: str) -> Any:
+    """Give the clusters in a column of ``adata.obs`` as numbers."""
+    column = _column(adata, name, "labels_like")
+    try:
+        return column.where(column.notna(), -1).astype(int)
+    except (TypeError, ValueError):
+        raise Refusal(
+            f"adata.obs[{name!r}] holds other than numbers of clusters.",
+            "Name a column that linkshift.anndata.cluster has written.",
+            parameter="labels_like",
+        ) from None
+
+
+def _column(adata: Any, name: str, parameter: str = "partial_labels") -> Any:
     if name not in adata.obs:
         raise Refusal(
             f"adata.obs has no column {name!r}.",
             f"It has {listed(adata.obs.columns) or 'none'}.",
-            parameter="partial_labels",
+            parameter=parameter,
         )
     return adata.obs[name].astype(object)
 
@@ -123,9 +166,8 @@ def _rows(adata: Any, use_rep: str) -> tuple[Any, list[str]]:
     if hasattr(rep, "toarray"):
         prepared = prepare(rep, log=False, scale="none")
         return replace(prepared, index=adata.obs_names), list(prepared.said)
-    rep = np.asarray(rep)
-    names = [f"{use_rep}_{i}" for i in range(rep.shape[1])]
-    return pd.DataFrame(rep, index=adata.obs_names, columns=names), []
+    # Columns have numbers: arrays are given to predict, which have no names to compare.
+    return pd.DataFrame(np.asarray(rep), index=adata.obs_names), []
 
 
 def _write(adata: Any, key: str, found: Clustering, use_rep: str, said: list[str]) -> None:

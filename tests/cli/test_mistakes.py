@@ -350,3 +350,71 @@ def test_one_rule_of_scale_for_all_methods(run, here, groups, links):
         args = ("cluster", "data.npy", "--links", file, "--method", method)
         assert "Scale: standard" in run(*args).stderr
         assert "Scale: none" in run(*args, "--scale", "none").stderr
+
+
+def test_a_letter_too_many_in_a_short_name(refused, here):
+    (here / "d.csv").write_text("x,y\n1,2\n")
+    (here / "e.csv").write_text("x,y\n1,2\n")
+    assert "dd.csv does not exist. Did you mean 'd.csv'?" in refused("cluster", "dd.csv")
+    assert "f.csv does not exist." in refused("cluster", "f.csv")
+
+
+def test_sparse_rows_have_no_ids(refused, here):
+    from scipy import sparse
+
+    sparse.save_npz("m.npz", sparse.random(30, 40, 0.3, format="csr", random_state=0))
+    (here / "links.csv").write_text("a,b,kind\nr0,r1,must\n")
+    message = refused("cluster", "m.npz", "--links", "links.csv")
+    assert "Links.read_csv('links.csv').resolve(ids)" in message
+    assert "--id-column" not in message
+
+
+def test_empty_sparse_rows_have_no_direction(refused, here):
+    from scipy import sparse
+
+    matrix = sparse.random(30, 40, 0.3, format="lil", random_state=0)
+    matrix[3] = 0
+    sparse.save_npz("m.npz", matrix.tocsr())
+    message = refused("cluster", "m.npz", "--metric", "cosine")
+    assert "scipy.sparse.save_npz('filled.npz', X[X.getnnz(axis=1) > 0])" in message
+    assert "Leave such rows out (in Python" in message
+
+
+@pytest.mark.parametrize("method", ["auto", "mean-shift"])
+def test_rows_that_are_all_equal(run, here, method):
+    pd.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20}).to_csv("same.csv", index=False)
+    said = run("cluster", "same.csv", "--method", method).stderr
+    assert "taken as they are: all rows are equal" in said
+    assert "size 20. All rows are equal." in said
+    assert "smaller" not in said
+
+
+def test_gaps_among_many_numbers_are_no_classes(refused, here):
+    rng = np.random.default_rng(0)
+    lists = rng.normal(size=(20, 3))
+    lists[3, 0] = np.nan
+    pd.DataFrame({"emb": lists.tolist()}).to_parquet("emb.parquet")
+    assert "--labels-column" not in refused("cluster", "emb.parquet")
+    classes = np.where(np.arange(20) % 4 == 0, np.nan, np.arange(20) % 3)
+    pd.DataFrame({"x": lists[:, 1], "kind": classes}).to_csv("d.csv", index=False)
+    assert "say --labels-column kind" in refused("cluster", "d.csv")
+
+
+def test_texts_that_all_differ(refused, here):
+    texts = [f"a text, number {i}" for i in range(30)]
+    pd.DataFrame({"text": texts}).to_csv("texts.csv", index=False)
+    message = refused("cluster", "texts.csv", "--columns", "text", "--prepare")
+    assert "TfidfVectorizer" in message
+    assert "docs/texts_and_cells.md" in message
+
+
+@pytest.mark.parametrize("name", ["zip", "ZIP code", "home_plz", "postcode", "postal_code"])
+def test_postal_codes_are_no_amounts(run, here, frame, name):
+    codes = np.random.default_rng(0).integers(1000, 99999, len(frame))
+    frame.assign(**{name: [f"{code:05d}" for code in codes]}).to_csv("d.csv", index=False)
+    said = run("cluster", "d.csv").stderr
+    assert f"column {name!r} seems to hold postal codes" in said
+    assert "--columns x,y" in said
+    assert "postal" not in run("cluster", "d.csv", "--columns", f"x,{name}").stderr.replace(
+        name, ""
+    )

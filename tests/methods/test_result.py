@@ -201,3 +201,10 @@ def test_what_is_no_table_is_told():
 def test_folders_that_are_not_there(found, tmp_path, write):
     with pytest.raises(Refusal, match=r"there is no folder .*missing\. Make the folder first"):
         getattr(found, write)(tmp_path / "missing" / "x.html")
+
+
+def test_the_column_to_show_is_given_itself(tmp_path):
+    found = linkshift.cluster([[0.0], [0.1], [9.0], [9.1]], n_clusters=2)
+    with pytest.raises(Refusal, match=r"show=table\['title'\]"):
+        found.report(tmp_path / "page.html", show="title")
+    assert not list(tmp_path.iterdir())

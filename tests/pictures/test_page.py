@@ -750,3 +750,11 @@ def test_ticks_are_named_after_their_places(low, span, most, log):
 def test_what_does_not_fit_is_refused(changes, error, words):
     with pytest.raises(error, match=words):
         full_report(**changes)
+
+
+def test_a_path_that_shows_nothing_is_left_out():
+    X, y = blobs()
+    path = bandwidth_path(X, bandwidths=[100, 200], n_jobs=1)
+    assert path.n_clusters.tolist() == [1, 1]
+    page = Page(render(Report(X=X, labels=y, path=path)))
+    assert "bandwidths" not in page.ids

@@ -173,3 +173,49 @@ def test_text_names_the_remedy(frame):
         linkshift.cluster(table)
     with pytest.raises(Refusal, match="text among its numbers"):
         linkshift.cluster([["a", 1.0], ["b", 2.0]])
+
+
+def test_a_frame_of_sparse_columns_is_sparse(X):
+    from scipy import sparse
+
+    matrix = sparse.random(N, 40, 0.2, format="csr", random_state=0)
+    names = [f"s{i}" for i in range(N)]
+    frame = pd.DataFrame.sparse.from_spmatrix(matrix, index=names)
+    with pytest.warns(Advice, match="truncated singular value"):
+        found = linkshift.cluster(frame, Links(must=[("s0", "s1")]), n_clusters=2)
+    with pytest.warns(Advice, match="truncated singular value"):
+        expected = linkshift.cluster(matrix, Links(must=[(0, 1)]), n_clusters=2)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    assert found.labels.index.tolist() == names
+    np.testing.assert_array_equal(found.predict(frame), found.labels)
+    mixed = pd.DataFrame({"x": X[:, 0], "y": pd.arrays.SparseArray(X[:, 1])})
+    np.testing.assert_allclose(linkshift.prepare(mixed, scale="none").X, X)
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series, lambda t: np.array(t, dtype=object)])
+def test_texts_are_to_be_embedded_first(form):
+    with pytest.raises(Refusal, match=r"list of texts.*TfidfVectorizer.*texts_and_cells"):
+        linkshift.cluster(form([f"a text, number {i}" for i in range(60)]))
+    with pytest.raises(Refusal, match=r"Nothing is left.*TfidfVectorizer.*texts_and_cells"):
+        linkshift.prepare(pd.DataFrame({"text": [f"a text, number {i}" for i in range(60)]}))
+
+
+def test_ids_of_a_table_without_index(frame):
+    polars = pytest.importorskip("polars")
+    links = Links(must=[("s0", "s1")], cannot=[("s0", "s30")])
+    table = polars.DataFrame({"name": frame.index.tolist(), "x": frame["x"], "y": frame["y"]})
+    with pytest.raises(Refusal, match=r"table.drop\('name'\), Links\(\.\.\., ids=table"):
+        linkshift.cluster(table, links)
+    with pytest.raises(Refusal, match="If it names rows") as refused:
+        linkshift.cluster(table.to_pandas(), links)
+    assert "table.set_index('name')" in str(refused.value)
+    with pytest.raises(Refusal, match=r"Give Links\(\.\.\., ids=table\['id'\]\)") as refused:
+        linkshift.cluster(table.drop("name"), links)
+    assert "set_index" not in str(refused.value)
+    with pytest.raises(TypeError, match=r"of the command.*Links\(\.\.\., ids=table\['name'\]\)"):
+        linkshift.cluster(table, links, id_column="name")
+    # What is advised works.
+    by_id = Links(must=[("s0", "s1")], cannot=[("s0", "s30")], ids=table["name"])
+    found = linkshift.cluster(table.drop("name"), by_id, n_clusters=3)
+    again = linkshift.cluster(table.drop("name"), links.resolve(table["name"]), n_clusters=3)
+    np.testing.assert_array_equal(found.labels, again.labels)

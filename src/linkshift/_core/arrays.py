@@ -17,6 +17,7 @@ Array = NDArray[Any]
 Progress = Callable[[int, int], None]  # called with (done, all)
 
 _NO_RANGE = 1e-8
+_FILLED = "X[X.any(axis=1)], of a sparse matrix X[X.getnnz(axis=1) > 0]"
 _UNIT_ULPS = 16  # a squared length so near to one is one: lengths are rounded, and sums of squares
 
 
@@ -73,8 +74,8 @@ def unit_rows(rows: Array, what: str = "Row") -> Array:
         raise Refusal(
             f"{what} {nought[0]} is all zeros{more} and has no direction, which the metric "
             "'cosine' goes by.",
-            "Leave such rows out, or use metric='euclidean'.",
-            command="Leave such rows out, or use --metric euclidean.",
+            f"Leave such rows out, {_FILLED}, or use metric='euclidean'.",
+            command=f"Leave such rows out (in Python {_FILLED}), or use --metric euclidean.",
             parameter="metric",
             value="cosine",
         )

@@ -38,6 +38,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
 _SHOWN = 60
+_STUTTER = re.compile(r"(.)\1+")
 _NEAR = 0.75  # a slip of the pen in four letters; "width" and "weight" are farther
 # Bytes that no text in Windows-1252 has: five stand for nothing, most below 32 are no letters.
 _CONTROL = {0x81, 0x8D, 0x8F, 0x90, 0x9D, 0x7F, *range(32)} - {*b"\t\n\r\f"}
@@ -173,6 +174,8 @@ def near(word: str, known: Iterable[str]) -> str | None:
     for close in get_close_matches(word.lower(), names, n=5, cutoff=_NEAR):
         if get_close_matches(stem, [_stem(close)], cutoff=_NEAR):
             return names[close]
+        if len(stem) > 1 and _STUTTER.sub(r"\1", stem) == _STUTTER.sub(r"\1", _stem(close)):
+            return names[close]  # a letter typed twice, in a name too short to be near
     parts = [name for low, name in names.items() if word.lower() in re.split(r"[\W_]+", low)]
     return parts[0] if len(parts) == 1 else None
 

@@ -98,8 +98,8 @@ def _by_row(links: Any, X: Any) -> Any:
         raise Refusal(
             f"The links are keyed by id, such as {short(found._pairs.names[0])}, and X has no "
             "index that names its rows.",
-            "Give a DataFrame that has the ids for its index, table.set_index('name'), or call "
-            "links.resolve(ids) with the ids in the order of rows.",
+            "Give a pandas DataFrame that has the ids for its index, table.set_index('name'), or "
+            "call links.resolve(ids) with the ids in the order of rows, as table['id'].",
             parameter="links",
         )
     return found.resolve(names)

@@ -89,7 +89,8 @@ class MadeLinks(PairSet):
 
         Two faces in one photo are two people; of a source without duplicates, no two records are
         one. The groups are kept as groups and never written out as pairs: memory is linear in the
-        rows. They are certain. Where links contradict them, it is the links that go.
+        rows. They are certain. Where links contradict them, it is the links that go. Other links
+        are added to them: ``links + Links.apart_within(column)``.
 
         Parameters
         ----------

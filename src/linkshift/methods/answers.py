@@ -19,6 +19,7 @@ from linkshift.links._combine import weighted
 from linkshift.links._parse import Kind
 from linkshift.methods.table import CONFLICTS
 from linkshift.spaces.belief import Belief, Contrast, link_belief
+from linkshift.tables.columns import is_table
 from linkshift.tables.reading import Reading, counts_rows
 
 __all__ = ["Answers", "by_row", "settled_answers"]
@@ -26,6 +27,7 @@ __all__ = ["Answers", "by_row", "settled_answers"]
 _FEW = 20  # links below this number say nothing of how reliable they are
 _CONFIRMED = 50  # must-links that others imply, without a contradiction: answers are reliable
 _RELIABLE = 0.02  # so many set aside for contradictions are slips; more, and no link is certain
+_SLIPS = 2  # wrong answers that data has to show: a single one may lie where classes meet
 _UNCERTAIN = 0.9  # largest confidence then: links are weighed, and nothing is inferred from them
 _LEAST = 0.05  # and the smallest
 _NEVER = 1e-6
@@ -102,8 +104,8 @@ def _at_chance(contrast: Contrast) -> Advice:
     return Advice(
         "Links agree with the data no better than chance: rows of must-links are hardly more "
         f"alike than those of other pairs (in {contrast.auc:.0%} of comparisons; 50% is chance).",
-        "Is this table in the order of the one that the links are of, counted from 0? If so, its "
-        "columns do not show what the links tell.",
+        "Are the links of the rows of this table? Numbers count them from 0, in its order; ids "
+        "have to mean the same rows in both. If so, its columns do not show what the links tell.",
     )
 
 
@@ -139,11 +141,14 @@ def by_row(links: Any, reading: Reading) -> Any:
         return found
     if ids is None:
         first = (found._pairs.names or ("?",))[0]
+        remedy = "Give Links(..., ids=table['id']), or links.resolve(table['id']):"
+        if index is not None or not is_table(reading.X):
+            remedy = "Give a pandas DataFrame that has them for its index, table.set_index('name')"
+            remedy += ", or call links.resolve(ids) with"
         raise Refusal(
             f"The links are keyed by id, such as {first!r}, and the data have no ids.",
-            "Give a DataFrame that has them for its index, table.set_index('name'), or call "
-            "links.resolve(ids) with the ids in the order of rows. Groups of a column count rows "
-            "where they are made by Links.apart_within(column.to_numpy()).",
+            f"{remedy} the ids in the order of rows. Groups of a column count rows where they are "
+            "made by Links.apart_within(column.to_numpy()).",
             parameter="links",
         )
     return found.resolve(ids)
@@ -195,7 +200,8 @@ def settled_answers(
         _with_known(joined, links, known, "cannot", cannot, heavy),
     ).set_aside
     rate = max(belief.error_rate, len(aside) / n_pairs)
-    if belief.error_rate <= _RELIABLE and len(aside) <= 1 + _RELIABLE * n_pairs:
+    slips = belief.error_rate <= _RELIABLE or belief.error_rate * n_pairs < _SLIPS
+    if slips and len(aside) <= 1 + _RELIABLE * n_pairs:
         rate = 0.0
     doubted = _doubted(links, belief) if rate else None
     if doubted is not None:

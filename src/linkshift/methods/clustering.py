@@ -145,6 +145,7 @@ def cluster(
     from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
     from linkshift.tables.scaling import Scaling
 
+    asked = _asked(params)
     tables = views_of(X)
     if tables is not None and len(tables) == 1 and method != "groups":
         X, tables = tables[0], None
@@ -154,7 +155,6 @@ def cluster(
     for one in tables or [X]:
         rows = check_array(one, dtype=None, ensure_all_finite=False)
         refuse_gaps(rows, getattr(one, "columns", None))
-    asked = _asked(params)
     scalings: tuple[Scaling, ...] = ()
     if (kind := scale_for(scale, asked, made=made)) != "none":
         scalings = tuple(Scaling.of_table(one, kind) for one in tables or [X])
@@ -291,6 +291,13 @@ def _asked(params: Mapping[str, Any]) -> dict[str, Any]:
     """Give the parameters that are set; refuse those that no method has."""
     known = frozenset().union(*(method.uses for method in METHODS.values())) - {"views"}
     unknown = sorted(params.keys() - known)
+    if "id_column" in unknown:
+        name = params["id_column"]
+        raise TypeError(
+            "cluster has no parameter 'id_column', which is of the command. Ids are the index of a "
+            f"pandas DataFrame, table.set_index({name!r}); of other tables the links bring them: "
+            f"Links(..., ids=table[{name!r}])."
+        )
     if unknown:
         close = near(unknown[0], sorted(known | {"partial_labels", "links"}))
         meant = f" Did you mean {close!r}?" if close else ""

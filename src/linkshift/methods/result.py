@@ -153,13 +153,14 @@ class Clustering:
         from linkshift.methods.reach import warn_of_far
         from linkshift.tables.columns import index_of
         from linkshift.tables.preparing import Prepared
-        from linkshift.tables.reading import with_index
+        from linkshift.tables.reading import refuse_anndata, with_index
 
         if isinstance(X, Prepared):
             raise Refusal(
                 "New rows are prepared by the recipe of those that were clustered.",
                 "Give the table itself.",
             )
+        refuse_anndata(X, "Give what was clustered, of the new rows: adata.obsm[key], or adata.X.")
         rows = self._new_rows(X) if self.recipe is None else self.recipe.transform(X)
         rows = scaled(rows, self.scalings)
         labels = self.numbered(self.model.predict(rows))
@@ -302,6 +303,13 @@ class Clustering:
         """
         from linkshift._core.files import replacing
         from linkshift.pictures import page
+
+        if isinstance(show, str):
+            raise Refusal(
+                "show takes what rows are, one for each, and the table is not kept.",
+                f"Give the column itself: show=table[{show!r}].",
+                parameter="show",
+            )
 
         told = page.Report(**self.told(), title=title, show=show, folder=Path(path).parent)
         with replacing(path) as temporary:

@@ -11,7 +11,7 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import short
 from linkshift.tables.lists import is_list, list_matrix, lists_in_text
 
-__all__ = ["Column", "columns_of", "index_of", "is_table", "kind_of", "word"]
+__all__ = ["Column", "as_sparse", "columns_of", "index_of", "is_table", "kind_of", "word"]
 
 LISTS = "numbers in lists"
 _DAY = 86_400.0  # seconds
@@ -38,6 +38,17 @@ def is_table(table: Any) -> bool:
 def index_of(table: Any) -> Any:
     """Give the index of a pandas object; None for all else."""
     return table.index if _library(table) == "pandas" and hasattr(table, "iloc") else None
+
+
+def as_sparse(table: Any) -> Any:
+    """Give a DataFrame whose columns are all sparse as a matrix; all else as it is."""
+    if _library(table) != "pandas" or not hasattr(table, "columns") or not len(table.columns):
+        return table
+    import pandas as pd
+
+    if not all(isinstance(kind, pd.SparseDtype) and not kind.fill_value for kind in table.dtypes):
+        return table
+    return table.sparse.to_coo().tocsr()
 
 
 def columns_of(table: Any) -> list[Column]:
@@ -118,7 +129,8 @@ def _library(table: Any) -> str:
 def _of_pandas(name: str, column: Any) -> Column:
     kind = kind_of(column)
     if kind in ("number", "true/false", "decimal"):
-        dtype = np.dtype(getattr(column.dtype, "numpy_dtype", column.dtype))
+        plain = getattr(column.dtype, "subtype", column.dtype)  # of a sparse column
+        dtype = np.dtype(getattr(plain, "numpy_dtype", plain))
         wanted = np.float32 if dtype in (np.float16, np.float32) else np.float64
         values = column.to_numpy(dtype=wanted, na_value=np.nan)
         return Column(name, "number" if kind == "decimal" else kind, values)

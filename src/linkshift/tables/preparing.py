@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
-from linkshift.tables.columns import LISTS, Column, columns_of, index_of
+from linkshift.tables.columns import LISTS, Column, as_sparse, columns_of, index_of
 from linkshift.tables.ids import ids_of
 from linkshift.tables.reducing import reduction, warn_of_empty_rows
 from linkshift.tables.steps import FIELDS, do_step, learn_step, names_of
@@ -27,6 +27,10 @@ __all__ = ["Preparation", "Prepared", "prepare"]
 
 ScaleName = Literal["standard", "minmax", "none"]
 
+TEXTS = (
+    "Texts become vectors first: scikit-learn's TfidfVectorizer().fit_transform(texts), or the "
+    "embeddings of a language model (docs/texts_and_cells.md)."
+)
 _MOST_NAMED = 6
 _SCALED = {"standard": "mean 0, spread 1", "minmax": "from 0 to 1"}
 
@@ -146,6 +150,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n, columns)
         """
+        X = as_sparse(X)
         return self.learn(X if sparse.issparse(X) else columns_of(X))
 
     def transform(self, X: Any) -> Array:
@@ -161,6 +166,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         ndarray of shape (n, columns)
         """
         check_is_fitted(self, "steps_")
+        X = as_sparse(X)
         return self.repeat(X if sparse.issparse(X) else columns_of(X))
 
     def learn(self, data: Any, *, named: bool = False) -> Array:
@@ -188,7 +194,11 @@ class Preparation(TransformerMixin, BaseEstimator):
             names = [column.name for column in data]
             X = _made(steps, data)[0] if steps else None
         if X is None:
-            raise Refusal("Nothing is left to cluster: " + " ".join(said), "Give other columns.")
+            texts = any(column.kind == "text" for column in data)
+            also = f" {TEXTS}" if texts else ""
+            raise Refusal(
+                "Nothing is left to cluster: " + " ".join(said), f"Give other columns.{also}"
+            )
         scaled = [step for step in steps if step["kind"] in ("number", "date", LISTS)]
         if scaled and self.scale != "none":
             how = _SCALED[self.scale]

@@ -11,14 +11,23 @@ from scipy import sparse
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
-from linkshift.tables.columns import LISTS, Column, columns_of, index_of, is_table
+from linkshift.tables.columns import LISTS, Column, as_sparse, columns_of, index_of, is_table
 from linkshift.tables.ids import ids_of
 from linkshift.tables.lists import CUT
-from linkshift.tables.preparing import Preparation, Prepared
+from linkshift.tables.preparing import TEXTS, Preparation, Prepared
 
-__all__ = ["Reading", "counts_rows", "is_made", "read_given", "refuse_gaps", "with_index"]
+__all__ = [
+    "Reading",
+    "counts_rows",
+    "is_made",
+    "read_given",
+    "refuse_anndata",
+    "refuse_gaps",
+    "with_index",
+]
 
 _PREPARE = "linkshift.prepare(table) makes numbers of them, and says how: cluster what it gives."
+_TEXTS = "X is a list of texts, and distances need numbers."
 _UNCUT = (
     "NumPy leaves numbers out of long arrays when it prints them, and they are lost: save the "
     "table again with lists, array.tolist(), or as Parquet."
@@ -41,32 +50,29 @@ class Reading(NamedTuple):
 
 def is_made(X: Any) -> bool:
     """Whether columns are what `prepare` has made, or are components of sparse data."""
-    return isinstance(X, Prepared) or sparse.issparse(X)
+    return isinstance(X, Prepared) or sparse.issparse(as_sparse(X))
 
 
 def read_given(X: Any) -> Reading:
     """Read a table in any of the forms that `linkshift.cluster` takes."""
     if isinstance(X, Prepared):
         return Reading(X.X, X.index, X.ids, X.recipe)
-    if hasattr(X, "obs") and hasattr(X, "var"):
-        raise Refusal("X is an AnnData object.", "Use linkshift.anndata.cluster(adata).")
-    if isinstance(X, list | tuple) and X and all(isinstance(cell, str) for cell in X):
-        raise Refusal(
-            "X is a list of texts, and distances need numbers.",
-            "Make vectors first: scikit-learn's TfidfVectorizer().fit_transform(texts), or the "
-            "embeddings of a language model.",
-        )
-    index = index_of(X)
+    refuse_anndata(X, "Use linkshift.anndata.cluster(adata).")
+    if _are_texts(X):
+        raise Refusal(_TEXTS, TEXTS)
+    index, X = index_of(X), as_sparse(X)
     if sparse.issparse(X):
         recipe = Preparation()
         rows = recipe.fit_transform(X)
         remedy = "linkshift.prepare(X, pca=N) takes another number of columns: cluster its result."
         warn(Advice(recipe.said_[-1], remedy, parameter="X"))
-        return Reading(rows, None, None, recipe)
+        return Reading(rows, index, None, recipe)
     is_series = not is_table(X) and hasattr(X, "to_frame") and not hasattr(X, "columns")
     if not is_series and not is_table(X):
         return Reading(X)
     columns = columns_of(X)
+    if is_series and columns[0].kind == "text":
+        raise Refusal(_TEXTS, TEXTS)
     names = ids_of(columns)
     ids = next(iter(names.values())) if len(names) == 1 else None
     lists = [column for column in columns if column.kind == LISTS]
@@ -88,16 +94,20 @@ def read_given(X: Any) -> Reading:
             )
         _refuse_missing_lists(lists[0], index if index is not None and not ids else ids)
         return _as_it_is(lists, index, ids)
-    _refuse_others(columns)
+    _refuse_others(columns, index)
     rest = [column for column in columns if column.name not in names]
     if not names or not rest or is_series:
         return Reading(X, index, ids)
+    first = next(iter(names))
+    says_so = f"table.drop({first!r}) says so;"
+    if index is not None:
+        says_so = f"table.set_index({first!r}) says so;"
     which = "Column" if len(names) == 1 else "Columns"
     does = "names rows and is" if len(names) == 1 else "name rows and are"
     warn(
         Advice(
             f"{which} {listed(map(repr, names))} {does} left out: whole numbers that all differ.",
-            f"table.set_index({next(iter(names))!r}) says so; under another name it is a number.",
+            f"{says_so} under another name it is a number.",
         )
     )
     return _as_it_is(rest, index, ids)
@@ -125,15 +135,41 @@ def _refuse_missing_lists(column: Column, names: Any) -> None:
         )
 
 
-def _refuse_others(columns: list[Column]) -> None:
-    """Refuse columns that are no numbers."""
-    others = [f"{column.name} ({column.kind})" for column in columns if column.kind not in _NUMBERS]
-    if others:
-        raise Refusal(
-            f"{counted(len(others), 'column')} of the table "
-            f"{'is' if len(others) == 1 else 'are'} no numbers: {listed(others)}.",
-            _UNCUT if any(column.kind == CUT for column in columns) else _PREPARE,
-        )
+def refuse_anndata(X: Any, remedy: str) -> None:
+    """Refuse an AnnData object in the place of a table."""
+    if hasattr(X, "obs") and hasattr(X, "var"):
+        raise Refusal("X is an AnnData object.", remedy)
+
+
+def _are_texts(X: Any) -> bool:
+    """Whether these are texts one by one, in a list or an array."""
+    one_by_one = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 1)
+    return one_by_one and len(X) > 0 and all(isinstance(cell, str) for cell in X)
+
+
+def _refuse_others(columns: list[Column], index: Any) -> None:
+    """Refuse columns that are no numbers; one of texts that all differ may name rows."""
+    others = [column for column in columns if column.kind not in _NUMBERS]
+    if not others:
+        return
+    remedy = _UNCUT if any(column.kind == CUT for column in columns) else _PREPARE
+    if len(others) == 1 < len(columns) and others[0].kind == "text":
+        name, cells = others[0].name, others[0].values.tolist()
+        if None not in cells and len(set(cells)) == len(cells):
+            remedy = f"If it names rows: {_with_names(name, index)} Else {_PREPARE}"
+    raise Refusal(
+        f"{counted(len(others), 'column')} of the table "
+        f"{'is' if len(others) == 1 else 'are'} no numbers: "
+        f"{listed(f'{column.name} ({column.kind})' for column in others)}.",
+        remedy,
+    )
+
+
+def _with_names(name: str, index: Any) -> str:
+    """How a table is told which column names its rows: only one of pandas has an index."""
+    if index is not None:
+        return f"cluster(table.set_index({name!r}), ...)."
+    return f"cluster(table.drop({name!r}), Links(..., ids=table[{name!r}]))."
 
 
 def refuse_gaps(rows: Array, names: Iterable[object] | None = None) -> None:

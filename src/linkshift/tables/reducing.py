@@ -84,6 +84,9 @@ def warn_of_empty_rows(X: Any) -> None:
                 "with.",
                 "Leave them out, X[X.getnnz(axis=1) > 0], or give them entries: rarer words "
                 "(min_df=1), or embeddings of the texts.",
+                command="Leave them out, in Python: X = scipy.sparse.load_npz(path); "
+                "scipy.sparse.save_npz('filled.npz', X[X.getnnz(axis=1) > 0]); or give them "
+                "entries: rarer words (min_df=1), or embeddings of the texts.",
                 parameter="X",
             )
         )

@@ -146,7 +146,7 @@ def _for_units(std: Array, varies: Array, names: Sequence[str] | None) -> tuple[
     """Say whether columns are of one unit, and by what."""
     s, which = std[varies], np.flatnonzero(varies)
     if len(s) < 2:
-        return "none", "one column that varies"
+        return "none", "one column that varies" if len(s) else "all rows are equal"
     low, high = which[np.argmin(s)], which[np.argmax(s)]
     if len(std) < _MANY:
         ratio = float(std[high] / std[low])

@@ -353,6 +353,9 @@ def _advice(result: Result) -> str:
     taken, by_neighbours = METHODS[result.found.method].uses, "n_neighbors" in result.asked
     knob = "--bandwidth" if "bandwidth" in taken and not by_neighbours else "--n-neighbors"
     sizes = result.sizes
+    rows = result.found.model._fit_X
+    if len(sizes) == 1 and sizes[0] > 1 and (rows == rows[0]).all():
+        return " All rows are equal."
     if not taken & {"bandwidth", "n_neighbors"}:
         return ""
     if len(sizes) == 1 and sizes[0] > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,6 +25,10 @@ _SCALED = {
     "standard": "standard, each column has mean 0 and spread 1",
     "minmax": "minmax, each column goes from 0 to 1",
 }
+
+_CODES = re.compile(
+    r"(^|[\W_])(zip|plz|postleitzahl|(zip|post|postal)[\W_]?codes?)($|[\W_])", re.IGNORECASE
+)
 
 
 class Features(NamedTuple):
@@ -69,6 +74,7 @@ def features(
     _refuse_gaps(table, X, names, choose=not isinstance(columns, tuple))
     if columns is None:
         _warn_of_counters(X, names, console)
+        _warn_of_codes(X, names, console)
         if isinstance(table, FrameTable):
             _warn_of_typos(table, free, console)
     return Features(X, names)
@@ -227,9 +233,29 @@ def _refuse_gaps(table: Table, X: NDArray[Any], names: tuple[str, ...], *, choos
             remedy += f", or go by the other columns: --columns {shlex.quote(','.join(whole))}"
         remedy += "."
         if n_wrong == 1:
-            name = names[int(np.argmin(fine))]
+            j = int(np.argmin(fine))
+            name = names[j]
+        if n_wrong == 1 and _may_be_classes(X[:, j]):
             remedy += f" If {name!r} holds known classes, say --labels-column {shlex.quote(name)}."
     raise InputError("\n".join([head, *parts, remedy]))
+
+
+def _may_be_classes(values: NDArray[Any]) -> bool:
+    """Whether numbers with gaps may be those of classes: whole ones, most of them several times."""
+    known = values[np.isfinite(values)]
+    return bool((known == np.floor(known)).all() and 2 * len(np.unique(known)) <= len(known))
+
+
+def _warn_of_codes(X: NDArray[Any], names: tuple[str, ...], console: Console) -> None:
+    """Point to codes of places, which are written in digits and are no amounts."""
+    for j, name in enumerate(names):
+        if _CODES.search(name) and (X[:, j] == np.floor(X[:, j])).all() and len(names) > 1:
+            others = [other for other in names if other != name]
+            leave = f": --columns {shlex.quote(','.join(others))}" if len(others) <= 12 else ""
+            console.warn(
+                f"column {name!r} seems to hold postal codes, yet it is used as a number: codes "
+                f"that are near each other need not be places that are. Leave it out{leave}."
+            )
 
 
 def _warn_of_counters(X: NDArray[Any], names: tuple[str, ...], console: Console) -> None:

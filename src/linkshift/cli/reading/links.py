@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from linkshift._core.text import short
 from linkshift.cli.reading.delimited import separated_by
+from linkshift.cli.reading.sparse import SparseTable
 from linkshift.cli.reading.tables import Table, check_readable
 from linkshift.cli.talking import InputError
 from linkshift.links import Conflict, Links, PairError, RowRangeError, _files
@@ -157,6 +158,15 @@ def require_rows(links: Links, path: Path, table: Table | None = None) -> None:
     if path.suffix.lower() in _SEPARATED:
         line, first = _files.first_name(_files.read_records(path)) or (1, first)
         where = f"{path}, line {line}"
+    if isinstance(table, SparseTable):
+        is_csv = path.suffix.lower() in _SEPARATED
+        read = f"read_{'csv' if is_csv else 'json'}({str(path)!r})"
+        raise InputError(
+            f"{where}: the file links samples by id, such as {short(first)}, and {table.path} is a "
+            "sparse matrix, whose rows have numbers only. Number the rows of the links from 0, in "
+            f"Python: Links.{read}.resolve(ids).to_csv('by_row.csv'), with the ids in the order of "
+            "rows."
+        )
     column = "NAME" if table is None else _column_of(str(first), table)
     raise InputError(
         f"{where}: the file links samples by id, such as {short(first)}. "

@@ -212,7 +212,7 @@ def render(report: Report) -> str:
         body.append(rows_section(report, clusters, held))
     if len(links) or links.report.n_apart:
         body.append(sections.link_section(report, clusters, links))
-    if report.path is not None:
+    if report.path is not None and max(report.path.n_clusters) > 1:  # else it shows nothing
         body.append(sections.path_section(report.path, report.level))
     if report.view_importances is not None:
         body.append(sections.view_section(HeatMap.of(report.view_importances, report.view_names)))
