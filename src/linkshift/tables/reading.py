@@ -11,7 +11,7 @@ from scipy import sparse
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
-from linkshift.tables.columns import LISTS, Column, columns_of, index_of, is_table
+from linkshift.tables.columns import LISTS, Column, columns_of, index_of, is_table, refuse_uneven
 from linkshift.tables.ids import ids_of
 from linkshift.tables.lists import CUT
 from linkshift.tables.preparing import Preparation, Prepared
@@ -67,6 +67,8 @@ def read_given(X: Any) -> Reading:
     if not is_series and not is_table(X):
         return Reading(X)
     columns = columns_of(X)
+    for column in columns:
+        refuse_uneven(column.name, column.kind)
     names = ids_of(columns)
     ids = next(iter(names.values())) if len(names) == 1 else None
     lists = [column for column in columns if column.kind == LISTS]

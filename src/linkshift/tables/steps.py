@@ -13,7 +13,7 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted, short
-from linkshift.tables.columns import LISTS, Column, word
+from linkshift.tables.columns import LISTS, Column, refuse_uneven, word
 from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.lists import part_names
 from linkshift.tables.written import PLAIN, days_in, form_of, numbers_in, shown_form
@@ -58,6 +58,7 @@ def learn_step(
             return _learn_text(column, max_levels)
     if column.kind == "date":
         told.append("dates, taken as days since 1970")
+    refuse_uneven(column.name, column.kind)
     if column.kind not in FIELDS:
         return None, [f"left out, it holds {column.kind}"]
     values, more = _without_infinite(column.values)
