@@ -287,7 +287,7 @@ class Clustering:
         show : sequence of length n, default=None
             What rows are, to be shown beside them: text, or paths of images, which are looked for
             from the folder of the page and embedded where they are small. A column of the table,
-            such as ``table["title"]``.
+            such as ``table["title"]``, whose rows are found by its index.
 
         Examples
         --------
@@ -302,7 +302,9 @@ class Clustering:
         """
         from linkshift._core.files import replacing
         from linkshift.pictures import page
+        from linkshift.tables.reading import by_index
 
+        show = by_index(show, getattr(self.labels, "index", None), self.ids, "show")
         told = page.Report(**self.told(), title=title, show=show, folder=Path(path).parent)
         with replacing(path) as temporary:
             temporary.write_text(page.render(told), encoding="utf-8", newline="")
