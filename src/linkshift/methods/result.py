@@ -154,6 +154,7 @@ class Clustering:
         from linkshift.tables.columns import index_of
         from linkshift.tables.preparing import Prepared
         from linkshift.tables.reading import with_index
+        from linkshift.tables.reducing import warn_of_zero_rows
 
         if isinstance(X, Prepared):
             raise Refusal(
@@ -161,6 +162,8 @@ class Clustering:
                 "Give the table itself.",
             )
         rows = self._new_rows(X) if self.recipe is None else self.recipe.transform(X)
+        if self.recipe is None and views_of(X) is None:
+            warn_of_zero_rows(rows, new=True)
         rows = scaled(rows, self.scalings)
         labels = self.numbered(self.model.predict(rows))
         warn_of_far(self.model, rows, self._reach)

@@ -19,7 +19,7 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
 from linkshift.tables.columns import LISTS, Column, columns_of, index_of
 from linkshift.tables.ids import ids_of
-from linkshift.tables.reducing import reduction, warn_of_empty_rows
+from linkshift.tables.reducing import reduction, warn_of_empty_rows, warn_of_zero_rows
 from linkshift.tables.steps import FIELDS, do_step, learn_step, names_of
 from linkshift.tables.written import FORMS, PLAIN
 
@@ -175,6 +175,8 @@ class Preparation(TransformerMixin, BaseEstimator):
             warn_of_empty_rows(X)
         else:
             for column in data:
+                if column.kind == LISTS:
+                    warn_of_zero_rows(column.values)
                 step, told = learn_step(
                     column,
                     max_levels=self.max_levels,
@@ -220,6 +222,9 @@ class Preparation(TransformerMixin, BaseEstimator):
                 f"The table lacks {counted(len(missing), 'column')}: {listed(missing)}.",
                 "Give those that the recipe was learned from.",
             )
+        for step in self.steps_:
+            if step["kind"] == LISTS:
+                warn_of_zero_rows(by_name[step["name"]].values, new=True)
         rows, odd = _made(self.steps_, data)
         if odd:
             warn(
