@@ -110,7 +110,7 @@ def test_lists_that_are_no_columns(refused, run, here, vectors):
     lists = [row.tolist() for row in vectors]
     lists[7] = lists[7][:2]
     frame.assign(a=lists)[["a"]].to_parquet("u.parquet")
-    assert "lists of different lengths, such as 4 and 2" in refused("cluster", "u.parquet")
+    assert "few have another length: 2, not 4, in row 7." in refused("cluster", "u.parquet")
     lists[7] = None
     frame.assign(a=lists)[["a"]].to_parquet("v.parquet")
     assert "no list in column 'a' in row 7, 1 of 60 rows" in refused("cluster", "v.parquet")
@@ -262,6 +262,46 @@ def test_spaces_between_cells(run, refused, here, frame_text, suffix):
 def test_one_column_of_text_has_no_separator(refused, here):
     (here / "t.csv").write_text("full name\nAnn Lee\nBob Roe\n")
     assert "no numeric columns" in refused("cluster", "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "said"),
+    [
+        ("n;k\na;894\nb;745\nc;5.885\nd;8.160\n", [[894], [745], [5885], [8160]], "thousands"),
+        ("n;k\na;894\nb;1.745.100\nc;5.885\n", [[894], [1745100], [5885]], "thousands"),
+        ("k;x\n5.885;-0,44\n8.163;0,5\n", [[5885, -0.44], [8163, 0.5]], "in k."),
+        ("k;x\n5.885;1.000,5\n8.163;0,5\n", [[5885, 1000.5], [8163, 0.5]], "1.5 in x."),
+        ("k\tx\n5.885\t-0,44\n894\t0,5\n", [[5885, -0.44], [894, 0.5]], "in k."),
+        ("k;x\n5.885;0.44\n894;0.5\n", [[5.885, 0.44], [894, 0.5]], ""),
+        ("k;x\n0.885;1\n1.123;2\n", [[0.885, 1], [1.123, 2]], ""),
+        ("k;x\n5.885;1\n1894;2\n", [[5.885, 1], [1894, 2]], "Warning"),
+        ("k;x\n5.885;1\n1.894;2\n", [[5.885, 1], [1.894, 2]], "Warning"),
+        ("k\tx\n5.885\t1\n894\t2\n", [[5.885, 1], [894, 2]], ""),
+        ("k;x\n5.0;1,5\n7.0;2,5\n", [[5, 1.5], [7, 2.5]], "1.5 in x."),
+    ],
+)
+def test_points_between_thousands(here, capsys, text, expected, said):
+    """Whether points are decimals or thousands goes by the whole table, and is told."""
+    (here / "t.csv").write_text(text)
+    console = Console()
+    found = features(read_table(here / "t.csv", console), console, columns=None, reserved=())
+    np.testing.assert_array_equal(found.X, expected)
+    told = capsys.readouterr().err
+    assert said in told
+    assert said or (" thousands" not in told and "Warning" not in told)
+
+
+@pytest.mark.parametrize("options", [(), ("--prepare",)])
+def test_one_list_of_another_length(run, refused, here, vectors, options):
+    """It must not drop the embeddings for a number that stands beside them."""
+    lists = [row.tolist() for row in vectors]
+    lists[7] = lists[7][:2]
+    frame = pd.DataFrame({"emb": list(map(str, lists)), "year": np.arange(60.0) % 7})
+    frame.to_csv("t.csv", index=False)
+    told = refused("cluster", "t.csv", *options)
+    assert "'emb' holds lists of which few have another length: 2, not 4, in row 7." in told
+    assert "--columns" in told
+    run("cluster", "t.csv", *options, "--columns", "year")
 
 
 def test_decimal_commas(run, here, frame):

@@ -52,7 +52,7 @@ def test_confidences_with_decimal_commas(run, here):
 
 def test_no_links(run, links):
     out = run("links", "check", links()).stdout
-    assert out == "No conflicts among 0 must-links and 0 cannot-links.\nThe links name 0 rows.\n"
+    assert out == "No conflicts among 0 links.\nThe links name 0 rows.\n"
 
 
 def test_conflicts_with_chain_and_removal(run, links):

@@ -1,6 +1,7 @@
 """`linkshift segment`: labels, overlay, strokes, report; mistakes leave with exit code 2."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ Image = pytest.importorskip("PIL.Image")
 from linkshift.cli.reading import pictures  # noqa: E402
 from linkshift.cli.talking import InputError  # noqa: E402
 from linkshift.cli.writing import figures  # noqa: E402
+from linkshift.image import segment  # noqa: E402
 
 
 @pytest.fixture
@@ -311,6 +313,10 @@ def test_what_is_more_than_was_asked_for_is_explained(run, here):
     assert "They are the connected regions of 4 clusters" in told
     assert "--min-size" in told
     assert "connected regions" not in run("segment", "p.png", "-o", "l.png").stderr
+    told = run("segment", "p.png", "-o", "l.png", "--method", "kmeans").stderr
+    assert re.search(r"the connected regions of \d+ clusters", told)
+    found = np.array(Image.open("l.png"))
+    np.testing.assert_array_equal(found, segment(stripes, "kmeans", random_state=0))
 
 
 def test_no_file_is_left_half_written(run, picture, here, monkeypatch):

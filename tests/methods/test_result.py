@@ -9,7 +9,7 @@ import pytest
 
 import linkshift
 from linkshift import Links, MeanShift, bandwidth_path, model_files
-from linkshift._core.messages import Refusal
+from linkshift._core.messages import Advice, Refusal
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,43 @@ def test_neighbours_are_looked_for_once_and_only_when_asked(table, monkeypatch):
     assert calls == []
     _ = found.probabilities, found.outlier_scores, found.exemplars, found.centers
     assert calls == [1]
+
+
+def test_what_is_shown_goes_by_the_index(table, tmp_path):
+    """A column that was sorted since would be shown beside other rows."""
+    page, n = tmp_path / "page.html", len(table)
+
+    def shown(found, show):
+        found.report(page, show=show)
+        return page.read_text(encoding="utf-8")
+
+    table = pd.DataFrame(np.asarray(table), index=[f"k{i}" for i in range(n)])
+    title = pd.Series([f"thing {i}" for i in range(n)], index=table.index)
+    found = linkshift.cluster(table, n_clusters=3)
+    expected = shown(found, title.to_list())
+    assert shown(found, title) == expected
+    assert shown(found, title.sample(frac=1, random_state=0)) == expected
+    for foreign in (title.reset_index(drop=True), title[:-1], title.rename(lambda k: "k0")):
+        with pytest.raises(ValueError, match=r"show is a Series whose index.*to_numpy"):
+            found.report(page, show=foreign)
+    counted = table.reset_index(drop=True).sample(frac=1, random_state=1)
+    found = linkshift.cluster(counted, n_clusters=3)
+    plain = title.reset_index(drop=True)
+    assert shown(found, plain) == shown(found, plain[counted.index].to_list())
+    by_place = linkshift.cluster(table.to_numpy(), n_clusters=3)
+    assert shown(by_place, title) == shown(by_place, title.to_list())
+
+
+def test_groups_by_row_of_a_table_that_was_sorted(table):
+    photo = pd.Series(np.arange(60) % 30)
+    frame = table.reset_index(drop=True)
+    shuffled = frame.sample(frac=1, random_state=0)
+    by_row = Links.apart_within(photo)
+    linkshift.cluster(frame, by_row, n_clusters=3)
+    linkshift.cluster(shuffled, Links.apart_within(photo[shuffled.index]), n_clusters=3)
+    with pytest.warns(Advice, match=r"Groups of rows count them from 0.*reset_index"):
+        linkshift.cluster(shuffled, by_row, n_clusters=3)
+    linkshift.cluster(shuffled.reset_index(drop=True), by_row, n_clusters=3)
 
 
 def test_a_page_and_a_picture(found, tmp_path):

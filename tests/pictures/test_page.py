@@ -20,6 +20,7 @@ from hypothesis.extra import numpy as hnp
 
 from linkshift import Links, bandwidth_path
 from linkshift._core.markup import plain
+from linkshift.memberships import membership
 from linkshift.metrics import link_satisfaction
 from linkshift.pictures.charts import Axis
 from linkshift.pictures.colours import CANNOT, MUST, PALETTE, contrast, lightened, rgb
@@ -352,6 +353,22 @@ def of_rows(**changes):
 def apart(report):
     table = Page(render(report)).table("cluster", "rows", "share", "", "what sets it apart")
     return [row[4] for row in table]
+
+
+def test_rows_without_entries_are_not_typical():
+    """At zero, they are the nearest to the centre of a cluster around it."""
+    labels = np.repeat([0, 1], 20)
+    X, show = np.array(of_rows().X), [f"thing {i}" for i in range(40)]
+
+    def typical(X):
+        text = render(of_rows(X=X, show=show, membership=membership(X, labels)))
+        return re.findall(r"thing \d+", text[text.index("typical</") :])[:3]
+
+    assert len(typical(X)) == 3
+    X[7] = 0.0
+    assert "thing 7" not in typical(X)
+    X[:20] = 0.0
+    assert len(typical(X)) == 3
 
 
 def test_clusters_are_set_apart_by_words_of_their_rows():

@@ -20,8 +20,10 @@ def test_rows_are_explained_by_their_index(tmp_path):
         assert (told.row, told.label) == (7, found.labels["r7"])
         assert str(told).startswith("Row r7 is in cluster")
         assert one.explain(7, max_counterfactuals=0).row == 7  # no id is a number
-        with pytest.raises(Refusal, match=r"No row has the id 'r77'. Did you mean 'r7.*such as"):
-            one.explain("r77")
+        with pytest.raises(Refusal, match=r"No row has the id 'r77'\. Rows are.*such as"):
+            one.explain("r77")  # r7 is another row
+        with pytest.raises(Refusal, match=r"No row has the id 'R7'\. Did you mean 'r7'\?"):
+            one.explain("R7")
     with pytest.raises(IndexError, match="out of range"):
         found.explain(N)
 

@@ -357,3 +357,25 @@ def test_rows_of_a_sparse_matrix_without_entries_are_told():
     with pytest.warns(Advice, match=r"1 of 10 rows without entries .*row 7\."):
         found.predict(X[10:20])
     prepare(whole, pca=5)
+
+
+def test_zero_rows_of_an_embedding_are_told():
+    """As those of a sparse matrix; in few columns, or among many zeros, they are nothing odd."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 24)) + np.repeat([[0.0], [4.0]], 30, axis=0)
+    X[[4, 40]] = 0.0
+    match = r"2 of 60 rows without entries, zero in all 24 columns: rows 4, 40\."
+    with pytest.warns(Advice, match=match):
+        found = linkshift.cluster(X)
+    with pytest.warns(Advice, match=r"1 of 1 row without entries"):
+        found.predict(np.zeros((1, 24)))
+    table = pd.DataFrame({"embedding": list(X)})
+    with pytest.warns(Advice) as told:
+        found = linkshift.cluster(table)
+    assert sum("without entries" in str(one.message) for one in told) == 1
+    with pytest.warns(Advice, match=r"1 of 5 rows without entries"):
+        found.predict(table[:5])
+    with pytest.warns(Advice, match=match):
+        prepare(table)
+    linkshift.cluster(X[:, :19])
+    linkshift.cluster(np.where(rng.random(X.shape) < 0.3, 0.0, X))

@@ -124,8 +124,10 @@ def test_lists(X):
         linkshift.cluster(table.assign(embedding=[[None, None], *X[1:]]))
     with pytest.raises(Refusal, match=r"1 value missing .* in column embedding; first in row 0"):
         linkshift.cluster(table.assign(embedding=[[None, 1.0], *X[1:]]))
-    with pytest.raises(Refusal, match="different lengths"):
+    with pytest.raises(Refusal, match=r"another length: 1, not 2, in row 0\."):
         linkshift.cluster(table.assign(embedding=[[1.0], *X[1:]]))
+    with pytest.raises(Refusal, match=r"another length: 1, not 2, in row 0\."):
+        linkshift.prepare(table.assign(embedding=[[1.0], *X[1:]]))
 
 
 def test_gaps_are_named_by_their_columns(frame):
@@ -219,3 +221,12 @@ def test_ids_of_a_table_without_index(frame):
     found = linkshift.cluster(table.drop("name"), by_id, n_clusters=3)
     again = linkshift.cluster(table.drop("name"), links.resolve(table["name"]), n_clusters=3)
     np.testing.assert_array_equal(found.labels, again.labels)
+
+
+def test_lists_of_another_length_as_text(X):
+    cells = [str(row.tolist()) for row in X]
+    cells[5], cells[9] = "[1, 2, 3]", "[1]"
+    table = pd.DataFrame({"embedding": cells})
+    with pytest.raises(Refusal, match=r"another length than 2: rows 5, 9\. Correct") as told:
+        linkshift.cluster(table)
+    assert "prepare" not in str(told.value)

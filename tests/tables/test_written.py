@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from linkshift import prepare
 from linkshift._core.messages import Advice
 from linkshift.tables.preparing import Preparation
-from linkshift.tables.written import days_in, form_of, numbers_in
+from linkshift.tables.written import date_form_of, days_in, form_of, numbers_in
 
 NUMBERS = st.lists(st.integers(-(10**9), 10**9).map(lambda n: n / 100), min_size=1, max_size=9)
 
@@ -46,6 +46,11 @@ def test_numbers_read_back(numbers, percent):
         (["1,2,3", "4"], [np.nan, 4]),
         (["12,34.5", "1"], [np.nan, 1]),
         (["%", "1"], [np.nan, 1]),
+        (["43,50 €", "1.200 €", "7€"], [43.5, 1200, 7]),
+        (["$58.50", "-$1,200.00", "$7"], [58.5, -1200, 7]),
+        (["5 kg", "7.5kg"], [5, 7.5]),
+        (["5 kg", "7"], [np.nan, 7]),
+        (["5 kg", "500 g"], [np.nan, np.nan]),
     ],
 )
 def test_forms(cells, expected):
@@ -117,3 +122,45 @@ def test_words_among_numbers_and_dates():
     assert "share: '1%' read as 0.01; 10 cells no number ('n/a'), taken as missing" in str(prepared)
     words = prepare(pd.DataFrame({"size": ["5%", "low", "high", "5%"] * 10}))
     assert words.columns == ["size=5%", "size=high", "size=low"]
+
+
+@given(st.lists(st.dates(), min_size=1, max_size=9), st.sampled_from("./"), st.booleans())
+def test_dates_with_the_day_or_the_month_first(days, sign, day_first):
+    """A day beyond 12 says which; without one nobody can tell."""
+    written = f"%d{sign}%m{sign}" if day_first else f"%m{sign}%d{sign}"
+    cells = [day.strftime(written) + f"{day.year:04}" for day in days]
+    form, why = date_form_of(cells)
+    if any(day.day > 12 for day in days):
+        assert not why
+        np.testing.assert_array_equal(days_in(cells, form), days_in([str(day) for day in days]))
+    else:
+        assert "write them as 2024-05-31" in why
+
+
+def test_dates_and_units_in_a_table():
+    n = 40
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n) * 5, "D")
+    table = pd.DataFrame(
+        {
+            "day": days.strftime("%d.%m.%Y"),
+            "price": [f"{i % 17 + 0.5:.2f} €".replace(".", ",") for i in range(n)],
+            "count": [f"{i % 9 + 1}.{i * 7 % 900 + 100}" for i in range(n)],
+            "when": [f"0{i % 9 + 1}/0{i % 7 + 1}/2024" for i in range(n)],
+            "weight": [f"{i % 9 + 1} {'kg' if i % 2 else 'g'}" for i in range(n)],
+        }
+    )
+    recipe = Preparation(log=False, scale="none").fit(table)
+    said = "\n".join(recipe.said_)
+    assert recipe.get_feature_names_out().tolist()[:4] == ["day", "price", "count", "weight=1 g"]
+    assert "day: dates, written as 31.05.2024, taken as days since 1970." in said
+    assert "price: '0,50 €' read as 0.5." in said
+    assert "count: '1.100' read as 1100." in said
+    assert "when: left out, its dates may have the day or the month first ('01/01/2024')" in said
+    assert "weight: numbers with several units (g, kg), no numbers unless they have one" in said
+    again = Preparation.from_plain(recipe.to_plain())
+    new = table[:1].assign(day="02.01.2024", price="1,25 €", count="2.000")
+    assert again.transform(new)[0, :3].tolist() == [19724.0, 1.25, 2000.0]
+    with pytest.warns(Advice, match=r"price: 1 cell no number \('1,25 \$'\)"):
+        again.transform(new.assign(price="1,25 $"))
+    alone = Preparation().fit(table[["count"]])
+    assert "'1.100' read as 1.1 (if its point is for thousands, write 1100)" in alone.said_[0]

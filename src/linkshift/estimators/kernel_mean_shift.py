@@ -427,6 +427,8 @@ class KernelMeanShift(Explains, LinkedClusterer):
         must, cannot = len(report.violated_must), len(report.violated_cannot)
         if not must + cannot:
             return
+        told = [f"{must} of {report.n_must} must-links"] if report.n_must else []
+        told += [f"{cannot} of {report.n_cannot} cannot-links"] if report.n_cannot else []
         remedy = f"below {scale:.2g} keeps more clusters apart"
         if not cannot:
             remedy = f"above {scale:.2g} joins more"
@@ -434,8 +436,7 @@ class KernelMeanShift(Explains, LinkedClusterer):
             remedy += ", and refine='links' settles most"
         warn(
             Advice(
-                f"{must} of {report.n_must} must-links and {cannot} of {report.n_cannot} "
-                f"cannot-links do not hold in the {count_clusters(labels)} clusters found.",
+                f"{' and '.join(told)} do not hold in the {count_clusters(labels)} clusters found.",
                 f"link_report_ has the pairs. A bandwidth_scale {remedy}.",
                 command="--json and --report list them.",
                 parameter="bandwidth_scale",

@@ -240,6 +240,17 @@ def _merged_by_means(
     return into[over.regions]
 
 
+def suggested_clusters(
+    image: ArrayLike, features: FeatureSpaces | None, n_jobs: int | None, random: Seed
+) -> int:
+    """Give the number of clusters that k-means takes where none is asked for."""
+    spaces = KMEANS_FEATURES if features is None else features
+    h, w = np.shape(image)[:2]
+    counts = range(1, min(_MOST_SUGGESTED, h * w) + 1)
+    found = kmeans_elbow(image, counts, features=spaces, n_jobs=n_jobs, random_state=random)
+    return found.suggested
+
+
 def _parts_of_clusters(
     image: ArrayLike,
     pixels: Pixels,
@@ -255,10 +266,7 @@ def _parts_of_clusters(
     values = pixel_features(image, spaces)
     random = check_random_state(random_state)
     if n_segments is None:
-        most = min(_MOST_SUGGESTED, h * w)
-        k = kmeans_elbow(
-            image, range(1, most + 1), features=spaces, n_jobs=n_jobs, random_state=random
-        ).suggested
+        k = suggested_clusters(image, spaces, n_jobs, random)
     else:
         k = check_count("n_segments", n_segments)
     if k > h * w:

@@ -138,6 +138,17 @@ def by_row(links: Any, reading: Reading) -> Any:
                     parameter="links",
                 )
             )
+        # A column's groups know it, too; but a table that was sorted since has as many rows.
+        elif named and len(found.apart) and _is_shuffled(index):
+            warn(
+                Advice(
+                    "Groups of rows count them from 0, and the index of the table is in another "
+                    "order; is it sorted as when they were made?",
+                    "Links.apart_within(table[column]) finds rows by the index; if the groups do "
+                    "count rows, cluster table.reset_index(drop=True).",
+                    parameter="links",
+                )
+            )
         return found
     if ids is None:
         first = (found._pairs.names or ("?",))[0]
@@ -152,6 +163,12 @@ def by_row(links: Any, reading: Reading) -> Any:
             parameter="links",
         )
     return found.resolve(ids)
+
+
+def _is_shuffled(index: Any) -> bool:
+    """Whether an index counts rows in another order than theirs."""
+    values = np.asarray(index)
+    return values.dtype.kind in "iu" and counts_rows(np.sort(values))
 
 
 def settled_answers(

@@ -143,6 +143,7 @@ def cluster(
     from linkshift.metrics import link_satisfaction
     from linkshift.tables.columns import index_of
     from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
+    from linkshift.tables.reducing import warn_of_zero_rows
     from linkshift.tables.scaling import Scaling
 
     asked = _asked(params)
@@ -155,6 +156,8 @@ def cluster(
     for one in tables or [X]:
         rows = check_array(one, dtype=None, ensure_all_finite=False)
         refuse_gaps(rows, getattr(one, "columns", None))
+        if reading.recipe is None:  # which has told of them
+            warn_of_zero_rows(rows)
     scalings: tuple[Scaling, ...] = ()
     if (kind := scale_for(scale, asked, made=made)) != "none":
         scalings = tuple(Scaling.of_table(one, kind) for one in tables or [X])

@@ -154,6 +154,7 @@ class Clustering:
         from linkshift.tables.columns import index_of
         from linkshift.tables.preparing import Prepared
         from linkshift.tables.reading import refuse_anndata, with_index
+        from linkshift.tables.reducing import warn_of_zero_rows
 
         if isinstance(X, Prepared):
             raise Refusal(
@@ -162,6 +163,8 @@ class Clustering:
             )
         refuse_anndata(X, "Give what was clustered, of the new rows: adata.obsm[key], or adata.X.")
         rows = self._new_rows(X) if self.recipe is None else self.recipe.transform(X)
+        if self.recipe is None and views_of(X) is None:
+            warn_of_zero_rows(rows, new=True)
         rows = scaled(rows, self.scalings)
         labels = self.numbered(self.model.predict(rows))
         warn_of_far(self.model, rows, self._reach)
@@ -288,7 +291,7 @@ class Clustering:
         show : sequence of length n, default=None
             What rows are, to be shown beside them: text, or paths of images, which are looked for
             from the folder of the page and embedded where they are small. A column of the table,
-            such as ``table["title"]``.
+            such as ``table["title"]``, whose rows are found by its index.
 
         Examples
         --------
@@ -303,6 +306,7 @@ class Clustering:
         """
         from linkshift._core.files import replacing
         from linkshift.pictures import page
+        from linkshift.tables.reading import by_index
 
         if isinstance(show, str):
             raise Refusal(
@@ -310,7 +314,7 @@ class Clustering:
                 f"Give the column itself: show=table[{show!r}].",
                 parameter="show",
             )
-
+        show = by_index(show, getattr(self.labels, "index", None), self.ids, "show")
         told = page.Report(**self.told(), title=title, show=show, folder=Path(path).parent)
         with replacing(path) as temporary:
             temporary.write_text(page.render(told), encoding="utf-8", newline="")

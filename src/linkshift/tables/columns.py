@@ -9,9 +9,18 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import short
-from linkshift.tables.lists import is_list, list_matrix, lists_in_text
+from linkshift.tables.lists import FEW, is_list, list_matrix, lists_in_text
 
-__all__ = ["Column", "as_sparse", "columns_of", "index_of", "is_table", "kind_of", "word"]
+__all__ = [
+    "Column",
+    "as_sparse",
+    "columns_of",
+    "index_of",
+    "is_table",
+    "kind_of",
+    "refuse_uneven",
+    "word",
+]
 
 LISTS = "numbers in lists"
 _DAY = 86_400.0  # seconds
@@ -33,6 +42,17 @@ class Column(NamedTuple):
 def is_table(table: Any) -> bool:
     """Whether a value has named columns: a DataFrame of pandas or polars, or an Arrow table."""
     return _library(table) in ("pandas", "polars", "pyarrow") and hasattr(table, "columns")
+
+
+def refuse_uneven(name: str, kind: str) -> None:
+    """Refuse lists of which few have another length: left out, nobody would miss them."""
+    if kind.startswith(FEW):
+        raise Refusal(
+            f"Column {name!r} holds {kind}.",
+            "Correct these rows, or leave them out; or leave out the column, "
+            f"table.drop(columns={name!r}).",
+            command="Correct these rows or delete them; or name other columns with --columns.",
+        )
 
 
 def index_of(table: Any) -> Any:
@@ -217,7 +237,8 @@ def _texts(name: str, cells: list[Any]) -> Column:
     lists = lists_in_text(out)
     if lists is None:
         return Column(name, "text", out)
-    if not isinstance(lists, str):
+    found = lists if isinstance(lists, str) else list_matrix(lists)
+    if not isinstance(found, str):
         warn(
             Advice(
                 f"Column {name!r} holds lists of numbers written as text; they are read as numbers "
@@ -225,4 +246,4 @@ def _texts(name: str, cells: list[Any]) -> Column:
                 "Parquet keeps lists as they are: table.to_parquet(path).",
             )
         )
-    return _lists(name, lists if isinstance(lists, str) else list_matrix(lists))
+    return _lists(name, found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
+from linkshift._core.text import near
 
 __all__ = ["ids_of", "row_called", "says_ids", "seems_ids"]
 
@@ -92,9 +92,9 @@ def row_called(row: Any, names: list[Any] | None, n: int) -> Any:
             "its index.",
             parameter="row",
         )
-    close = get_close_matches(str(row), [str(name) for name in names], n=1)
+    close = near(str(row), map(str, names))  # K0299 is not what K9999 was meant to be
     raise Refusal(
-        f"No row has the id {row!r}.{f' Did you mean {close[0]!r}?' if close else ''}",
+        f"No row has the id {row!r}.{f' Did you mean {close!r}?' if close else ''}",
         f"Rows are called by their ids here, such as {names[0]!r}.",
         parameter="row",
     )

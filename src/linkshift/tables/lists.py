@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from linkshift._core.arrays import Array
+from linkshift._core.text import listed
 
-__all__ = ["is_list", "list_matrix", "lists_in_text", "part_names"]
+__all__ = ["is_embedding", "is_list", "list_matrix", "lists_in_text", "part_names"]
 
 CUT = "lists of numbers as text, cut short by '...'"
+FEW = "lists of which few have another length"
 
 
 def is_list(cell: Any) -> bool:
@@ -49,9 +52,8 @@ def list_matrix(cells: Iterable[Any]) -> Array | str:
     lengths = [len(cell) for cell in lists]
     if not lists or max(lengths) == 0:
         return "empty lists"
-    other = next((length for length in lengths if length != lengths[0]), None)
-    if other is not None:
-        return f"lists of different lengths, such as {lengths[0]} and {other}"
+    if len(set(lengths)) > 1:
+        return _uneven(np.flatnonzero(filled), lengths)
     block = _block(lists)
     if block is None:
         return "lists of other things than numbers"
@@ -66,7 +68,8 @@ def lists_in_text(cells: Iterable[Any]) -> list[Any] | str | None:
     """Read lists that were written as text, such as "[0.1, 0.2]"; None where a cell is empty.
 
     Commas or spaces are between the numbers, as Python and NumPy print them. Gives None where other
-    text is among them, or lists of different lengths, and words where NumPy left numbers out.
+    text is among them, and words where NumPy left numbers out. Lists may differ in length where
+    most do not: `list_matrix` says which.
 
     Examples
     --------
@@ -77,7 +80,7 @@ def lists_in_text(cells: Iterable[Any]) -> list[Any] | str | None:
     True
     """
     found: list[Any] = []
-    width = None
+    widths: Counter[int] = Counter()
     for cell in cells:
         text = cell.strip() if isinstance(cell, str) else None
         if not text:
@@ -93,11 +96,34 @@ def lists_in_text(cells: Iterable[Any]) -> list[Any] | str | None:
             numbers = np.array(text[1:-1].replace(",", " ").split(), dtype=np.float64)
         except ValueError:
             return None
-        width = len(numbers) if width is None else width
-        if len(numbers) != width or width < 2:
-            return None
+        widths[len(numbers)] += 1
         found.append(numbers)
-    return found if width is not None else None
+    return found if widths and is_embedding(widths) else None
+
+
+def is_embedding(lengths: Counter[int]) -> bool:
+    """Whether lists are of one length but for a few, which must be a mistake.
+
+    Lists of any length are other things: the numbers of tags, or of days on which it rained.
+    """
+    length, count = lengths.most_common(1)[0]
+    return length >= 2 and 4 * count > 3 * lengths.total()
+
+
+def _uneven(rows: Array, lengths: list[int]) -> str:
+    """Say which lists have another length than most, by their rows."""
+    counts = Counter(lengths)
+    if not is_embedding(counts):
+        other = next(length for length in lengths if length != lengths[0])
+        return f"lists of different lengths, such as {lengths[0]} and {other}"
+    most = counts.most_common(1)[0][0]
+    odd = [i for i, length in enumerate(lengths) if length != most]
+    which = "row" if len(odd) == 1 else "rows"
+    return (
+        f"{FEW}: {lengths[odd[0]]}, not {most}, in {which} {listed(rows[odd].tolist(), 5)}"
+        if len({lengths[i] for i in odd}) == 1
+        else f"{FEW} than {most}: {which} {listed(rows[odd].tolist(), 5)}"
+    )
 
 
 def _is_missing(cell: Any) -> bool:

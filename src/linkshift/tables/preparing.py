@@ -19,9 +19,9 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
 from linkshift.tables.columns import LISTS, Column, as_sparse, columns_of, index_of
 from linkshift.tables.ids import ids_of
-from linkshift.tables.reducing import reduction, warn_of_empty_rows
-from linkshift.tables.steps import FIELDS, do_step, learn_step, names_of
-from linkshift.tables.written import FORMS, PLAIN
+from linkshift.tables.reducing import reduction, warn_of_empty_rows, warn_of_zero_rows
+from linkshift.tables.steps import FIELDS, do_step, has_commas, learn_step, names_of
+from linkshift.tables.written import is_form
 
 __all__ = ["Preparation", "Prepared", "prepare"]
 
@@ -39,7 +39,8 @@ class Preparation(TransformerMixin, BaseEstimator):
     """What a person would do to a table before clustering it, learned once.
 
     Text that is mostly numbers is read as such (37% as 0.37; 1,234.5 and 1.234,5 alike, by what
-    most cells of a column look like), and ISO dates, as 2024-05-31, as days since 1970.
+    most cells of a column look like; $58.50, 43,50 € or 5 kg where all have one unit), and dates
+    as days since 1970: 2024-05-31, and 31.05.2024 or 05/31/2024 where a day beyond 12 shows which.
     Numbers that are missing are filled with the median, text with the most frequent word, and a
     column says where (by 0.5, half of what words count); heavy-tailed numbers are taken by their
     logarithm, and numbers are scaled. Text becomes a column of zeros and ones for each word.
@@ -180,13 +181,17 @@ class Preparation(TransformerMixin, BaseEstimator):
             self.n_features_in_ = X.shape[1]
             warn_of_empty_rows(X)
         else:
+            commas = any(map(has_commas, data))
             for column in data:
+                if column.kind == LISTS:
+                    warn_of_zero_rows(column.values)
                 step, told = learn_step(
                     column,
                     max_levels=self.max_levels,
                     log=self.log,
                     scale=self.scale,
                     takes_ids=named,
+                    commas=commas,
                 )
                 steps += [] if step is None else [step]
                 said += [f"{column.name}: {'; '.join(told)}."] if told else []
@@ -230,6 +235,9 @@ class Preparation(TransformerMixin, BaseEstimator):
                 f"The table lacks {counted(len(missing), 'column')}: {listed(missing)}.",
                 "Give those that the recipe was learned from.",
             )
+        for step in self.steps_:
+            if step["kind"] == LISTS:
+                warn_of_zero_rows(by_name[step["name"]].values, new=True)
         rows, odd = _made(self.steps_, data)
         if odd:
             warn(
@@ -436,7 +444,7 @@ def _is_step(step: Any) -> bool:
             return False
         return len(set(step["levels"])) == len(step["levels"])
     fine = all(type(number) is float and math.isfinite(number) for number in numbers)
-    fine &= step.get("form", PLAIN) in FORMS
+    fine &= "form" not in step or is_form(step["form"], step["kind"])
     return fine and step["spread"] > 0 and step.get("log", 0.0) >= 0
 
 

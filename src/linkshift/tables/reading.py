@@ -11,13 +11,22 @@ from scipy import sparse
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
-from linkshift.tables.columns import LISTS, Column, as_sparse, columns_of, index_of, is_table
+from linkshift.tables.columns import (
+    LISTS,
+    Column,
+    as_sparse,
+    columns_of,
+    index_of,
+    is_table,
+    refuse_uneven,
+)
 from linkshift.tables.ids import ids_of
 from linkshift.tables.lists import CUT
 from linkshift.tables.preparing import TEXTS, Preparation, Prepared
 
 __all__ = [
     "Reading",
+    "by_index",
     "counts_rows",
     "is_made",
     "read_given",
@@ -73,6 +82,8 @@ def read_given(X: Any) -> Reading:
     columns = columns_of(X)
     if is_series and columns[0].kind == "text":
         raise Refusal(_TEXTS, TEXTS)
+    for column in columns:
+        refuse_uneven(column.name, column.kind)
     names = ids_of(columns)
     ids = next(iter(names.values())) if len(names) == 1 else None
     lists = [column for column in columns if column.kind == LISTS]
@@ -196,6 +207,28 @@ def counts_rows(index: Any) -> bool:
     """Whether an index says no more than the number of a row: 0, 1, 2, ..."""
     values = np.asarray(index)
     return values.dtype.kind in "iu" and np.array_equal(values, np.arange(len(values)))
+
+
+def by_index(values: Any, index: Any, ids: Sequence[Any] | None, what: str) -> Any:
+    """Bring a Series into the order of rows, by its index where rows have names.
+
+    All else is in the order of rows, and so is a Series beside rows without names.
+    """
+    own = index_of(values)
+    if own is None or (index is None and ids is None):
+        return values
+    if index is not None and own.equals(index):
+        return values
+    for names in (index, ids):
+        if names is not None and own.is_unique and (place := own.get_indexer(names)).min() >= 0:
+            return values.iloc[place]
+    raise Refusal(
+        f"{what} is a Series whose index does not have all rows of the table"
+        + ("." if own.is_unique else ", or has some twice."),
+        f"Give a column of the table that was clustered, or {what}.to_numpy() in the order of its "
+        "rows.",
+        parameter=what,
+    )
 
 
 def with_index(labels: Array, index: Any) -> Any:

@@ -13,11 +13,12 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, listed
 from linkshift._core.threads import one_blas_thread
 
-__all__ = ["reduction", "warn_of_empty_rows"]
+__all__ = ["reduction", "warn_of_empty_rows", "warn_of_zero_rows"]
 
 _FROM = 50  # columns from which on principal components take their place, and how many at most
 _HELD = 0.95  # share of the variance that is enough
 _SPARSE = 100  # components of sparse data
+_MANY = 20  # columns that are not all zero by chance
 
 
 def reduction(X: Any, pca: Any) -> tuple[dict[str, Any] | None, list[str]]:
@@ -90,3 +91,28 @@ def warn_of_empty_rows(X: Any) -> None:
                 parameter="X",
             )
         )
+
+
+def warn_of_zero_rows(X: Any, *, new: bool = False) -> None:
+    """Tell of rows that are zero in all of many columns, where few are and others are not.
+
+    So do embeddings look that have failed. Counts, in which zeros are frequent, are no such case.
+    """
+    rows = np.asarray(X)
+    if rows.ndim != 2 or rows.shape[1] < _MANY or rows.dtype.kind not in "iuf":
+        return
+    is_zero = ~rows.any(axis=1)
+    zero, rest = np.flatnonzero(is_zero).tolist(), rows[~is_zero] if is_zero.any() else rows
+    many = len(zero) * 5 > len(rows) and not new
+    if not zero or many or (len(rest) and np.count_nonzero(rest) < 0.9 * rest.size):
+        return
+    which = f"row {zero[0]}" if len(zero) == 1 else f"rows {listed(zero, 5)}"
+    warn(
+        Advice(
+            f"{len(zero):,} of {counted(len(rows), 'row')} without entries, zero in all "
+            f"{rows.shape[1]:,} columns: {which}. They are one point, whatever they stand for.",
+            "Leave them out, X[X.any(axis=1)], or fill them in (embed what is missing).",
+            command="Delete these rows, or fill them in (embed what is missing).",
+            parameter="X",
+        )
+    )

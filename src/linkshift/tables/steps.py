@@ -6,19 +6,31 @@ A step is plain data, as a model file keeps it: a dict of text, numbers and list
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
-from linkshift._core.text import counted, short
-from linkshift.tables.columns import LISTS, Column, word
+from linkshift._core.text import counted, listed, short
+from linkshift.tables.columns import LISTS, Column, refuse_uneven, word
 from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.lists import part_names
-from linkshift.tables.written import PLAIN, days_in, form_of, numbers_in, shown_form
+from linkshift.tables.written import (
+    COMMA,
+    ISO,
+    PLAIN,
+    date_form_of,
+    days_in,
+    form_of,
+    numbers_in,
+    shown_form,
+    units_in,
+    with_commas,
+)
 
-__all__ = ["FIELDS", "do_step", "learn_step", "names_of"]
+__all__ = ["FIELDS", "do_step", "has_commas", "learn_step", "names_of"]
 
 Step = dict[str, Any]
 
@@ -27,6 +39,7 @@ _SKEWED, _TAILED = 2.0, 10.0  # skewness of an exponential; excess kurtosis
 _DISTINCT = 10  # values that a tail takes
 _ENOUGH = 20  # rows to doubt a column by
 _OTHER = "(other)"
+_FEW_UNITS = 4  # of one quantity: mg, g, kg, t
 # What a gap counts: at one, as words do, rows with the same gap become a cluster of their own.
 _MARK = 0.5
 # Fields of steps by their kinds, for those that come from a file.
@@ -40,24 +53,37 @@ _NUMBER: dict[str, type] = {
 FIELDS: dict[str, dict[str, type]] = {
     "number": _NUMBER | {"form": str},
     "true/false": _NUMBER,
-    "date": _NUMBER,
+    "date": _NUMBER | {"form": str},
     "text": {"fill": str, "missing": bool, "levels": list, "other": bool},
     LISTS: {"fill": list, "missing": bool, "spread": float},
 }
 
 
 def learn_step(
-    column: Column, *, max_levels: int, log: bool, scale: str, takes_ids: bool
+    column: Column,
+    *,
+    max_levels: int,
+    log: bool,
+    scale: str,
+    takes_ids: bool,
+    commas: bool = False,
 ) -> tuple[Step | None, list[str]]:
-    """Find what to do with a column, and say it; None leaves it out."""
+    """Find what to do with a column, and say it; None leaves it out.
+
+    ``commas`` says that other columns of the table have decimal commas.
+    """
     told: list[str] = []
-    form = PLAIN
+    form = ISO if column.kind == "date" else PLAIN
     if column.kind == "text":
-        column, form, told = _numbers_among_text(column)
+        column, form, told = _numbers_among_text(column, commas=commas)
         if column.kind == "text":
             return _learn_text(column, max_levels)
+        if column.kind not in FIELDS:
+            return None, told
     if column.kind == "date":
-        told.append("dates, taken as days since 1970")
+        written = "" if form == ISO else f", written as {form}"
+        told.append(f"dates{written}, taken as days since 1970")
+    refuse_uneven(column.name, column.kind)
     if column.kind not in FIELDS:
         return None, [f"left out, it holds {column.kind}"]
     values, more = _without_infinite(column.values)
@@ -83,7 +109,7 @@ def learn_step(
     if not there.all():
         told.append(_filled(there, how, f"{fill:g}"))
     step: Step = {"kind": column.kind, "fill": fill, "missing": not there.all(), "log": 0.0}
-    step |= {"form": form} if column.kind == "number" else {}
+    step |= {"form": form} if "form" in FIELDS[column.kind] else {}
     if column.kind == "number" and log and (unit := _log_unit(known)):
         step["log"] = unit
         told.append(f"logarithm of 1 + |x| / {unit:.4g} with the sign of x, for its heavy tail")
@@ -137,10 +163,11 @@ def _learn_text(column: Column, max_levels: int) -> tuple[Step | None, list[str]
     if len(counts) == 1 and there.all():
         return None, [f"left out, it is {short(next(iter(counts)))} everywhere"]
     if len(counts) > max_levels and len(counts) > n / 2:
-        return None, [f"left out, it has {counted(len(counts), 'different text')} in {n:,} rows"]
+        why = f"left out, it has {counted(len(counts), 'different text')} in {n:,} rows"
+        return None, [*_several_units(counts), why]
     # The most frequent first, and of equals by the alphabet: the order of rows does not matter.
     levels = sorted(counts, key=lambda level: (-counts[level], level))
-    told, other = [], len(levels) > max_levels
+    told, other = _several_units(counts), len(levels) > max_levels
     if other:
         rest = n - sum(counts[level] for level in levels[:max_levels])
         told.append(
@@ -173,20 +200,40 @@ def _learn_lists(name: str, values: Array, scale: str, told: list[str]) -> tuple
     return {**step, "spread": spread if spread > 0 else 1.0}, told
 
 
-def _numbers_among_text(column: Column) -> tuple[Column, str, list[str]]:
+def has_commas(column: Column) -> bool:
+    """Whether numbers of a column of text have decimal commas."""
+    cells = [cell for cell in column.values if cell is not None] if column.kind == "text" else []
+    form, count = form_of(cells) if cells else (PLAIN, 0)
+    return form.startswith(COMMA) and 2 * count > len(cells)
+
+
+def _numbers_among_text(column: Column, *, commas: bool) -> tuple[Column, str, list[str]]:
     """Take a column for numbers, or for dates, where more than half of its text is."""
     cells = [cell for cell in column.values if cell is not None]
     if not cells:
         return column, PLAIN, []
     form, n_numbers = form_of(cells)
+    form = with_commas(cells, form) if commas else form
     kind, values, told = "number", numbers_in(column.values, form), shown_form(cells, form)
     if n_numbers * 2 <= len(cells):
-        kind, form, values, told = "date", PLAIN, days_in(column.values), []
+        form, why = date_form_of(cells)
+        if why:
+            return column._replace(kind="dates"), PLAIN, [why]
+        kind, values, told = "date", days_in(column.values, form), []
     pairs = zip(column.values, np.isnan(values), strict=True)
     wrong = [cell for cell, lost in pairs if lost and cell is not None and cell.lower() != "nan"]
     if len(wrong) * 2 >= len(cells):
         return column, PLAIN, []
     return Column(column.name, kind, values), form, told + _lost(wrong, kind)
+
+
+def _several_units(cells: Iterable[str]) -> list[str]:
+    """Say why numbers with several units are not read."""
+    found = [units_in([cell]) for cell in cells]
+    units = sorted({unit for one in found for unit in one})
+    if not 2 <= len(units) <= _FEW_UNITS or sum(map(bool, found)) * 2 <= len(found):
+        return []
+    return [f"numbers with several units ({listed(units)}), no numbers unless they have one"]
 
 
 def _lost(wrong: list[Any], kind: str) -> list[str]:
@@ -287,7 +334,7 @@ def _as_kind(step: Step, column: Column) -> tuple[Array, list[str]]:
         if kind == "number":
             values = numbers_in(cells, step["form"])
         else:
-            values = days_in(cells) if kind == "date" else _truths(cells)
+            values = days_in(cells, step["form"]) if kind == "date" else _truths(cells)
         pairs = zip(cells, np.isnan(values), strict=True)
         wrong = [cell for cell, lost in pairs if lost and cell is not None]
         return values, _lost(wrong, kind)
@@ -296,7 +343,7 @@ def _as_kind(step: Step, column: Column) -> tuple[Array, list[str]]:
             f"Column {name!r} held {kind}s, and now holds {column.kind}.",
             "Give the column as it was.",
         )
-    if (form := step.get("form", PLAIN)) != PLAIN:  # 1.234 may be a thousand, and 37 0.37
+    if kind == "number" and (form := step["form"]) != PLAIN:  # 1.234 may be a thousand, and 37 0.37
         return column.values, [f"plain numbers, which were written as {form} before"]
     return column.values, []
 

@@ -336,14 +336,14 @@ def _summarise(result: Result, console: Console) -> None:
                 (links.must_kept, links.n_must, "must"),
                 (links.cannot_kept, links.n_cannot, "cannot"),
             )
-            if n or not links.n_apart
+            if n
         ]
         if links.n_apart:
             kept.append(f"{links.apart_kept:,} of {counted(links.n_apart, 'group')} apart")
         weighed = METHODS[found.method].conflicts == "weighed" and not result.n_conflicts
         if weighed and links.cannot_kept < links.n_cannot:
             advice = " It weighs links against neighbours; --method cms keeps all that are certain."
-        console.say(f"Links kept: {', '.join(kept)}.{advice}")
+        console.say(f"Links kept: {', '.join(kept) or 'there are none'}.{advice}")
         if links.held_out is not None:
             console.say(f"{str(links.held_out).capitalize()}.")
 

@@ -77,6 +77,7 @@ def segment(
     from linkshift.cli.reading import pictures
     from linkshift.cli.writing import figures
     from linkshift.image import segment as divide
+    from linkshift.image.segmentation import suggested_clusters
 
     console = Console(quiet)
     pixels = pictures.read_image(image)
@@ -85,20 +86,25 @@ def segment(
     kind = "grey" if pixels.ndim == 2 else "colour"
     console.say(f"{image}: {w:,} x {h:,} pixels, {kind}, {pixels.dtype}.")
     n_strokes = None if strokes is None else _count_strokes(strokes, scribbles, console)
+    # One generator for both: the result is that of segment() itself.
+    random = np.random.RandomState(seed or 0) if kmeans else seed
+    clusters = segments
     start = time.perf_counter()
     with console.warnings(), console.progress("Segmenting") as progress, passed_on(f"{image}: "):
         try:
+            if kmeans and segments is None:
+                clusters = suggested_clusters(pixels, features, threads, random)
             labels = divide(
                 pixels,
                 "kmeans" if kmeans else "mean_shift",
                 **of_shift,
-                n_segments=segments,
+                n_segments=clusters,
                 features=features,
                 smooth=smooth,
                 min_size=min_size,
                 scribbles=strokes,
                 n_jobs=threads,
-                random_state=0 if kmeans and seed is None else seed,
+                random_state=random,
                 progress=progress,
             )
         except MemoryError:
@@ -116,19 +122,20 @@ def segment(
         report |= {"output": targets.name(output), "overlay": targets.name(overlay)}
         report |= {"seconds": round(seconds, 6), "versions": targets.versions("scikit-image")}
         targets.print_json(report)
-    console.say(f"{shown_sizes(sizes, 'segment')}.{_why_more(sizes, segments) if kmeans else ''}")
+    console.say(f"{shown_sizes(sizes, 'segment')}.{_why_more(sizes, clusters, segments)}")
     bits = f"{output} ({8 if len(sizes) <= 256 else 16} bits)"
     is_png = output is not None and output.suffix.lower() == ".png"
     console.finish(seconds, bits if is_png else output, overlay)
 
 
-def _why_more(sizes: list[int], asked: int | None) -> str:
-    """Say why k-means gives other segments than clusters were asked for."""
-    if asked is None or len(sizes) == asked:
+def _why_more(sizes: list[int], found: int | None, asked: int | None) -> str:
+    """Say why k-means gives other segments than clusters were asked for, or found."""
+    if found is None or len(sizes) == found:
         return ""
-    clusters = counted(asked, "cluster")
-    if len(sizes) < asked:
-        return f" Of the {clusters} asked for, small ones have joined their neighbours."
+    clusters = counted(found, "cluster")
+    if len(sizes) < found:
+        how = "found" if asked is None else "asked for"
+        return f" Of the {clusters} {how}, small ones have joined their neighbours."
     return (
         f" They are the connected regions of {clusters}: a cluster that lies in several places is "
         "several segments. For fewer, take a larger --min-size or fewer --segments."

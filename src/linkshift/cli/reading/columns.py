@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from linkshift._core.text import counted, listed, short
 from linkshift.cli.reading.frames import FrameTable
 from linkshift.cli.reading.tables import Table
-from linkshift.cli.talking import Console, InputError, hint, shown_rows
+from linkshift.cli.talking import Console, InputError, hint, passed_on, shown_rows
+from linkshift.tables.columns import refuse_uneven
 from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.scaling import Scaling
 
@@ -52,6 +53,9 @@ def features(
     free = [name for name in table.names if name not in reserved]
     kinds = {name: table.kind(name) for name in free}
     if columns is None:
+        with passed_on(f"{table.path}: "):
+            for name, kind in kinds.items():
+                refuse_uneven(name, kind)
         names = _default_columns(table, kinds, console)
     else:
         names = _named_columns(table, columns, reserved)

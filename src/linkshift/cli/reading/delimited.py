@@ -6,18 +6,21 @@ import io
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from linkshift._core.messages import Advice, warn
 from linkshift._core.text import SEPARATORS, csv_lines, find_encoding, is_number, listed, short
 from linkshift.cli.reading.contents import Content
 from linkshift.cli.talking import InputError
 
 _OWN = {".csv": ",", ".tsv": "\t"}
 _LOOKED_AT = 50  # records that a separator is found by
-_COMMA_NUMBER = r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*"
+# Whole numbers with points between thousands; 0.125 is none.
+_GROUPS = r"[+-]?[1-9]\d{0,2}(\.\d{3})+"
+_EUROPEAN = rf"({_GROUPS}|[+-]?\d+)(,\d+)?([eE][+-]?\d+)?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +98,12 @@ def read_delimited(
     if converters is not None:
         frame[id_column] = pd.Series([cell for (cell,) in frame[id_column]], dtype=object)
     if text.separator != ",":
-        remarks += _decimal_commas(pd, frame, str(path), id_column)
+
+        def as_written(columns: list[str]) -> Any:
+            with content.open() as file:
+                return pd.read_csv(file, usecols=columns, dtype=str, low_memory=False, **form)
+
+        remarks += _commas_and_points(frame, text, as_written, id_column)
     return frame, text, remarks
 
 
@@ -166,23 +174,71 @@ def _refuse_spaces(text: Delimited) -> None:
         )
 
 
-def _decimal_commas(pd: Any, frame: Any, where: str, id_column: str | None) -> list[str]:
-    """Turn columns of numbers with commas into numbers, unless others have points."""
-    fractions = (frame[c].dropna() % 1 for c in frame if pd.api.types.is_float_dtype(frame[c]))
-    if any((part != 0).any() for part in fractions):
+def _commas_and_points(
+    frame: Any, text: Delimited, as_written: Callable[[list[str]], Any], id_column: str | None
+) -> list[str]:
+    """Read 1,5 as 1.5 and 1.234 as 1234 where a table is written so, and say it.
+
+    Points are decimals in all columns where one number shows it. Else they are thousands where a
+    comma or a number with two points shows it, or, between semicolons, numbers below a thousand
+    without points.
+    """
+    import pandas as pd
+
+    floats = [name for name in frame if pd.api.types.is_float_dtype(frame[name])]
+    if any(_has_decimals(frame[name].dropna().to_numpy()) for name in floats):
         return []
-    turned = []
-    for name in frame.columns:
-        column = frame[name]
-        if name == id_column or pd.api.types.is_numeric_dtype(column.dtype):
+    others = [c for c in frame if not pd.api.types.is_numeric_dtype(frame[c].dtype)]
+    written = as_written(floats) if floats else frame[[]]
+    commas, points, sure, doubtful = {}, {}, False, []
+    for name in [*floats, *others]:
+        column = (written if name in floats else frame)[name].astype("string").str.strip()
+        cells = column.dropna()
+        if name == id_column or not len(cells):
             continue
-        cells = column.dropna().astype(str)
-        if not len(cells) or not cells.str.fullmatch(_COMMA_NUMBER).all():
+        pointed = cells[cells.str.contains(".", regex=False)]
+        odd = pointed[~pointed.str.fullmatch(_GROUPS)]
+        if name in floats and (frame[name][odd.index] % 1 != 0).any():
+            return []
+        if not cells.str.fullmatch(_EUROPEAN).all():
             continue
-        numbers = column.astype("string").str.strip().str.replace(",", ".", regex=False)
-        frame[name] = pd.to_numeric(numbers, errors="coerce").astype(float)
-        turned.append(name)
-    return [f"{where}: 1,5 is read as 1.5 in {listed(turned)}."] if turned else []
+        if name in others and cells.str.contains(",", regex=False).any():
+            commas[name] = column
+        elif len(pointed):
+            points[name] = column
+            sure |= name in others
+            whole = cells.drop(pointed.index).astype(float)
+            doubtful += [] if len(whole) and whole.abs().max() < 1000 else [name]
+    sure |= bool(commas)
+    if not sure:
+        doubtful = doubtful if text.separator == ";" else list(points)
+        points = {name: column for name, column in points.items() if name not in doubtful}
+    for name, column in (commas | points).items():
+        plain = column.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+        frame[name] = pd.to_numeric(plain, errors="coerce").astype(float)
+    where, said = str(text.content.path), []
+    if commas:
+        said.append(f"{where}: 1,5 is read as 1.5 in {listed(commas)}.")
+    if points:
+        said.append(
+            f"{where}: points are taken for thousands, 1.234 is read as 1234, in {listed(points)}."
+            + ("" if sure else " If they are decimals, write 1,234.")
+        )
+    if doubtful and not sure and text.separator == ";":
+        warn(
+            Advice(
+                f"{where}: points may be decimals or thousands in {listed(doubtful)}; 1.234 is "
+                "read as a little more than 1.",
+                "If it is 1234, write it so, without a point.",
+            )
+        )
+    return said
+
+
+def _has_decimals(values: Any) -> bool:
+    """Whether numbers cannot have been thousands: another number of digits, or too large."""
+    broken = values[values % 1 != 0]
+    return bool((abs(broken) >= 1000).any() or (broken != broken.round(3)).any())
 
 
 def _not_a_table(text: Delimited, width: int, error: Exception) -> InputError:

@@ -24,6 +24,7 @@ from linkshift.methods import METHODS, Clustering
 from linkshift.methods.result import numbered
 from linkshift.methods.saved import save, set_parameter
 from linkshift.tables.preparing import Preparation
+from linkshift.tables.reducing import warn_of_zero_rows
 from linkshift.tables.scaling import Scaling
 
 # What is read of all that `linkshift cluster --save` tells of a model.
@@ -107,6 +108,8 @@ class SavedModel:
                 "were called there, or add them."
             )
         found = features(table, console, columns=names, reserved=[id_column] if id_column else [])
+        with console.warnings(), passed_on(f"{table.path}: "):
+            warn_of_zero_rows(found.X, new=True)
         X = self.scaling.apply(found.X.astype(self.scaling.shift.dtype, copy=False))
         return by_view(X, names, self.about["views"])
 

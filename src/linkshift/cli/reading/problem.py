@@ -123,19 +123,20 @@ def read_problem(
     found = None
     if takes_views:
         found = find_views(views, table, features.names)
-        told = (f"{name} ({counted(len(c), 'column')})" for name, c in found.items())
-        console.say(f"Views: {listed(told)}.")
+        shown_views = (f"{name} ({counted(len(c), 'column')})" for name, c in found.items())
+        console.say(f"Views: {listed(shown_views)}.")
     links = None
     if file_links is not None or labels is not None:
         links = closed_links(file_links, labels, table.n_rows, counted=True).links
         sources = [str(source.links)] if source.links is not None else []
         sources += [f"the column {name!r}" for name in source.grouped]
         sources += [f"the labels in {labels_column!r}"] if labels is not None else []
-        counts = f"{len(links.must):,} must, {len(links.cannot):,} cannot"
+        kinds = (len(links.must), "must"), (len(links.cannot), "cannot")
+        told = [f"{n:,} {kind}" for n, kind in kinds if n]
         if links.apart:
             rows = sum(map(len, links.apart))
-            counts += f", {counted(len(links.apart), 'group')} of {rows:,} rows apart"
-        console.say(f"Links: {counts}, from {' and '.join(sources)}.")
+            told.append(f"{counted(len(links.apart), 'group')} of {rows:,} rows apart")
+        console.say(f"Links: {listed(told) or 'none'}, from {' and '.join(sources)}.")
     given = (features.X, features.names, ids, links, file_links, labels, found)
     return Problem(*given, recipe, shown)
 

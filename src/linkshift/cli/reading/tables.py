@@ -28,7 +28,8 @@ def read_table(
     if content.suffix in (".npz", ".npy"):
         table: Table = read_array(content)
     else:
-        table = read_frame(content, header=header, id_column=id_column)
+        with console.warnings():
+            table = read_frame(content, header=header, id_column=id_column)
     if not table.names or table.n_rows == 0:
         what = "rows" if table.names else "columns"
         raise InputError(f"{content.path} has no {what}. Give a table with data.")

@@ -97,17 +97,18 @@ def _link(kind: str, ends: Pair) -> str:
 
 def _conflict_lines(found: Diagnosis) -> list[str]:
     conflicts, summary = found.conflicts, found.summary
-    must, cannot = counted(summary.n_must, "must-link"), counted(summary.n_cannot, "cannot-link")
-    if summary.n_apart:
-        cannot += f", {counted(summary.n_apart, 'group')} of rows apart"
+    kinds = {"must-link": summary.n_must, "cannot-link": summary.n_cannot}
+    told = [counted(n, kind) for kind, n in kinds.items() if n]
+    told += [f"{counted(summary.n_apart, 'group')} of rows apart"] if summary.n_apart else []
+    among = " and ".join([", ".join(told[:-1]), *told[-1:]] if len(told) > 1 else told)
     if not conflicts:
-        return [f"No conflicts among {must} and {cannot}."]
+        return [f"No conflicts among {among or '0 links'}."]
     first = conflicts[:SHOWN]
     gone, is_least = found.removal(), conflicts.suggested_removal.exact
     what = "Smallest removal" if is_least else "Removal (perhaps not the smallest)"
     return [
         *_section(
-            f"{counted(len(conflicts), 'conflict')} among {must} and {cannot}",
+            f"{counted(len(conflicts), 'conflict')} among {among}",
             range(len(conflicts)),
             lambda i: f"{found.conflict_places[i]}: {named_conflict(first[i], found.ids)}",
         ),

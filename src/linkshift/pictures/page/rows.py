@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_CLUSTERS = 50
 _MOST_ROWS = {"text": 3, "images": 6}
+_SEVERAL = 5  # columns that are not all zero by chance
 _LONGEST = 240  # characters of a text
 _SUFFIXES = {
     ".png": ("image/png", b"\x89PNG"),
@@ -51,9 +52,18 @@ def _is_missing(value: Any) -> bool:
     return value is None or bool(value != value)
 
 
+def _have_entries(report: Report) -> NDArray[np.bool_]:
+    """Which rows are not zero in all of several columns: such rows are typical of nothing."""
+    X = np.asarray(report.X if report.original is None else report.original)
+    if X.shape[1] < _SEVERAL:
+        return np.ones(len(X), dtype=bool)
+    found: NDArray[np.bool_] = (np.abs(X) > 1e-12 * np.abs(X).max(initial=0.0)).any(axis=1)
+    return found
+
+
 def rows_section(report: Report, clusters: Clusters, held: Membership) -> Html:
     """Show some typical and some borderline rows of each cluster."""
-    show = _Show(report)
+    show, entries = _Show(report), _have_entries(report)
     order = np.argsort(clusters.position, kind="stable")
     last = np.cumsum(clusters.sizes)
     of_cluster = np.flatnonzero(~clusters.is_noise)  # in the order of held.clusters
@@ -61,7 +71,10 @@ def rows_section(report: Report, clusters: Clusters, held: Membership) -> Html:
     any_between = False
     for c in clusters.by_size[:MOST_CLUSTERS].tolist():
         members = order[last[c] - clusters.sizes[c] : last[c]]
-        typical = show.different(held.typical(members, len(members)), show.most)
+        typical = held.typical(members, len(members))
+        if not len(nearest := typical[entries[typical]]):
+            nearest = typical
+        typical = show.different(nearest, show.most)
         between = held.borderline(members, len(members))
         between = show.different(between[~np.isin(between, typical)], show.most)
         key = tag.span(cluster_key(clusters, c), class_="held")
