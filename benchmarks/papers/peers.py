@@ -12,6 +12,7 @@ anew, ten times at most. "density" and "spectral" stand beside tables 1 and 2 of
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,12 +38,12 @@ def peer_class(name: str) -> Any | None:
     """Give a class of the other package, or None where it is not there."""
     before = np.geterr()
     try:
-        import active_semi_clustering
+        package = importlib.import_module("active_semi_clustering")
     except ImportError:
         return None
     finally:
         np.seterr(**before)  # the import turns warnings about numbers into errors, for all
-    return getattr(active_semi_clustering, name)
+    return getattr(package, name)
 
 
 def ours(name: str, k: int, seed: int, n_init: int) -> Any:
@@ -107,9 +108,9 @@ def speed(options: Options) -> Iterator[Row]:
     for method in ("PCKMeans", "MPCKMeans"):
         ours(method, k, 0, 1).fit(X, links=links)  # compiles
         with threadpool_limits(1):
-            mine, labels = _timed(lambda m=method: ours(m, k, 0, 10).fit_predict(X, links=links))
-            one, _ = _timed(lambda m=method: ours(m, k, 0, 1).fit_predict(X, links=links))
-            theirs, other = _timed(lambda m=method: peer_labels(m, X, k, links, 0))
+            mine, labels = _timed(ours(method, k, 0, 10).fit_predict, X, links=links)
+            one, _ = _timed(ours(method, k, 0, 1).fit_predict, X, links=links)
+            theirs, other = _timed(peer_labels, method, X, k, links, 0)
         there = other is not None
         cells: dict[str, Cell] = {
             "table": "speed",
@@ -127,9 +128,9 @@ def speed(options: Options) -> Iterator[Row]:
         yield Row(cells)
 
 
-def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def _timed(work: Callable[..., Any], *given: Any, **named: Any) -> tuple[float, Any]:
     begin = time.process_time()
-    found = work()
+    found = work(*given, **named)
     return round(time.process_time() - begin, 4), found
 
 
