@@ -255,6 +255,7 @@ if BY_LINKS is not MeanShift:
 CONTEXT = {
     (GroupFeatureClustering, "stop"): {"max_iter": 8},  # a loss that rises takes some iterations
     (SCML, "tol"): {"max_iter": 100, "batch_size": 1},
+    (ConstrainedSpectral, "n_init"): {"n_clusters": 12},  # of few clusters one start finds the best
     # Chance draws the centres that have no seeds.
     (SeededKMeans, "n_init"): {"n_clusters": 20},
     (SeededKMeans, "random_state"): {"n_clusters": 20},
