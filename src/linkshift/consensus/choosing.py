@@ -27,6 +27,7 @@ _MANY_COLUMNS = 8  # from which on graphs tell more, and classes are more
 _FEW_COLUMNS_WEIGHTS = 8.0, -0.6  # of modularity, and of the binary logarithm of the count
 _MANY_COLUMNS_WEIGHTS = 22.0, 1.2
 _BLIND = 0.5  # share of a difference in quality that small groups are spared: no graph shows them
+_ROWS_EACH = 6  # of small groups, on average, at most
 _NEAR = 40  # neighbours that people are asked about, and whose links say little of far ones
 _LINKS_AT_A_TIME = 512
 _ENOUGH = 4  # must-links that a cannot-link is enough for
@@ -182,9 +183,11 @@ def consensus(
 ) -> Consensus:
     """Choose a partition by quality and, where there are links, by their evidence.
 
-    Small groups have a quality halfway between their own and that of the best other candidate. A
-    number of clusters, or the largest, is what the caller knows; both above one. Candidates that no
-    link has a part in may be at hand from an earlier call.
+    Small groups have a quality halfway between their own and that of the best other candidate. Where
+    they are more than other families go to, that is the best that no link has a part in: clusters
+    of a graph that links have bent are too few there, and yet keep to those very links. A number
+    of clusters, or the largest, is what the caller knows; both above one. Candidates that no link
+    has a part in may be at hand from an earlier call.
     """
     how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
     made = 0.0 if unlinked is None else WORK.candidates
@@ -192,7 +195,7 @@ def consensus(
         progress, WORK.candidates - made, WORK.links * bool(len(links)), WORK.choice
     )
     found = candidates(X, graph, progress=first, **how) if unlinked is None else unlinked
-    judges = np.unique(found.family)
+    judges, n_unlinked = np.unique(found.family), len(found.labels)
     if len(links):
         bending, making = stages(second, 1, 1)
         bent = bent_by_links(graph.weights, links)
@@ -200,8 +203,10 @@ def consensus(
         found += linked_candidates(bent, progress=making, **how)
     small = small_groups(X, links, n_clusters)
     tell(last, 1, 2)
+    k, most_cut = 0 if small is None else int(small.labels.max()) + 1, counts(len(X))[-1]
     # With fewer clusters they are not small, and families that look at graphs know better.
-    if small is not None and small.labels.max() >= counts(len(X))[-1]:
+    if k > (most_cut if n_clusters else min(most_cut, len(X) // _ROWS_EACH)):
+        assert small is not None
         found += Candidates(small.labels[None], np.zeros(1, dtype=np.int64))
     else:
         small = None
@@ -215,7 +220,10 @@ def consensus(
     most = n_clusters or max_clusters or found.sizes.max()
     score[(found.sizes > most) | (found.sizes < (n_clusters or 2))] = -np.inf
     if small is not None:
-        score[-1] += _BLIND * (worth[score[:-1].argmax()] - worth[-1])
+        rivals = n_unlinked if k > most_cut else len(score) - 1
+        rival = int(score[:rivals].argmax())
+        ahead = score[-1] + _BLIND * (worth[rival] - worth[-1]) > score[rival]
+        score[-1] = np.inf if ahead else -np.inf
     best = int(score.argmax())
     tell(last, 2, 2)
     reach = small.reach if small is not None and best == len(score) - 1 else None
