@@ -1,7 +1,7 @@
 """Triplets inside the clustering, which Cheema's thesis (2016, section 6.2) leaves to future work.
 
-Triplets of nearest rows pull each row to its nearest rows only, and classes come in several clusters.
-Here the clusters of one run say what the next metric is learned from, in one of two ways:
+Triplets of nearest rows pull each row to its nearest rows only, and classes come in several
+clusters. Here the clusters of one run say what the next metric is learned from, in one of two ways:
 
 - ``pseudo-labels``: rows of clusters whose labelled members agree take their class, and triplets
   are drawn among all rows that now have one;
