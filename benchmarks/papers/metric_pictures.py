@@ -117,7 +117,7 @@ def target_distances(metric: SCML, points: Array, y: Array) -> tuple[Array, Arra
     """Squared distances of each row to its 3 targets, and to its 10 impostors."""
     triplets, measured = label_triplets(points, y), metric.transform(points)
     anchors = measured[triplets.anchor][:, None]
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         ((anchors - measured[others.reshape(len(anchors), -1)]) ** 2).sum(axis=2)
         for others in (triplets.target, triplets.impostor)
     )

@@ -79,6 +79,14 @@ def test_settings_of_table_5_2():
 
 
 @needs_data
+@pytest.mark.parametrize("name", ["Vehicle", "Vowel"])
+def test_at_95_percent_our_rule_takes_the_bases_of_the_thesis_too(name):
+    model = metric_ms.model("global", seed=0, kernel="gaussian", sigma=1.0, variance=0.95)
+    _, coordinates = model._embed(metric_ms.split(name, 0).X)
+    assert 20 < coordinates.shape[1] <= 50
+
+
+@needs_data
 def test_settings_run_where_they_are_not_ours(monkeypatch):
     ran = []
 
