@@ -42,7 +42,7 @@ class Profile:
         Which one.
     reach : float or None, default=None
         Distance, in bandwidths, beyond which a point has no weight. Free for the truncated
-        Gaussian (default 1, as in Cheema's thesis); fixed by the name for the others.
+        Gaussian (default 1); fixed by the name for the others.
 
     Examples
     --------

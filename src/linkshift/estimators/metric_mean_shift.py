@@ -100,8 +100,8 @@ class MetricMeanShift(Explains, LinkedClusterer):
         smaller one.
     profile : str or Profile, default="truncated_gaussian"
         Kernel profile: "truncated_gaussian", "gaussian", "epanechnikov" or "flat", see
-        :mod:`linkshift.profiles`. The full Gaussian mostly finds one cluster with these
-        bandwidths.
+        :mod:`linkshift.profiles`. The full Gaussian is the thesis's; with these bandwidths it
+        finds the classes where they are few and apart, and far too few clusters elsewhere.
     dimension : {"effective", "columns"} or float, default="effective"
         The d of :math:`h^{d+2}`. "effective" is the participation ratio of the points under the
         metric (the mean of local ones), "columns" the number of columns, as in the thesis, where
