@@ -33,6 +33,7 @@ SUITES = {
     "kernel_ms": "benchmarks.papers.kernel_ms",
     "metric_ms": "benchmarks.papers.metric_ms",
     "groups": "benchmarks.papers.groups",
+    "peers": "benchmarks.papers.peers",
     "scml": "benchmarks.speed.scml",
     "filters": "benchmarks.speed.filters",
     "images": "benchmarks.images",

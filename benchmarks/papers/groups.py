@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import (
     AffinityPropagation,
-    AgglomerativeClustering,
     KMeans,
     SpectralClustering,
 )
@@ -30,8 +29,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import harness
 from benchmarks.harness import Cell, Options, Row, interleave, run_parts
 from linkshift import GroupFeatureClustering, Links, datasets
-from linkshift.groups.consensus import membership
-from linkshift.groups.spectral import spectral_clusters
+from linkshift.baselines import cspa, evidence_accumulation
 from linkshift.groups.views import kernel_bank
 from linkshift.metrics import clustering_accuracy
 
@@ -253,12 +251,12 @@ def _compare(part: str, name: str, draws: Sequence[Draw]) -> Iterator[Row]:
                 found[seed].append(labels)
             yield row(part, name, view, method, scores)
         joined = [
-            score(draw, _ensemble, of_draw, n_clusters, seed)[0]
+            score(draw, _cspa, of_draw, n_clusters, seed)[0]
             for seed, (draw, of_draw) in enumerate(zip(draws, found, strict=True))
         ]
         yield row(part, name, "all", f"ensemble of {method}", joined)
         gathered = [
-            score(draw, _evidence_accumulation, of_draw, n_clusters)[0]
+            score(draw, evidence_accumulation, of_draw, n_clusters)[0]
             for draw, of_draw in zip(draws, found, strict=True)
         ]
         yield row(part, name, "all", f"evidence accumulation of {method}", gathered)
@@ -281,18 +279,8 @@ def _compare(part: str, name: str, draws: Sequence[Draw]) -> Iterator[Row]:
     yield row(part, name, "all", "ours", own, **more)
 
 
-def _ensemble(partitions: Sequence[Array], n_clusters: int, seed: int) -> Array:
-    """Spectral clustering of how often samples are together, over the views."""
-    return spectral_clusters(membership(partitions), n_clusters, random_state=seed)[0]
-
-
-def _evidence_accumulation(partitions: Sequence[Array], n_clusters: int) -> Array:
-    """Average linkage of how often samples are together, over the views."""
-    member = membership(partitions)
-    apart = 1.0 - member @ member.T
-    model = AgglomerativeClustering(n_clusters, metric="precomputed", linkage="average")
-    labels: Array = model.fit_predict(apart)
-    return labels
+def _cspa(partitions: Sequence[Array], n_clusters: int, seed: int) -> Array:
+    return cspa(partitions, n_clusters, random_state=seed)
 
 
 def starts(options: Options) -> Iterator[Row]:

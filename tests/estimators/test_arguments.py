@@ -48,6 +48,9 @@ KINDS = {
 ANY_LINKS = [kind for kind in KINDS if kind != "none"]
 SOFT = ["must, soft", "cannot, soft", "both, soft"]
 
+# Methods that hold links, or begin with them: uncertain ones are refused.
+CERTAIN_ONLY = ["COPKMeans", "Seeded", "Seeded, constrained", "CDBSCAN", "CDBSCAN, leaves"]
+
 # Which kinds are refused, and what the message names; all others must have an effect.
 REFUSED = {
     **{
@@ -72,6 +75,7 @@ REFUSED = {
     },
     **{name: (ANY_LINKS, "RefinedClustering") for name in ("Graph", "Graph smooth")},
     "Metric matrix": (ANY_LINKS, "metric='global'"),
+    **{name: (SOFT, "PCKMeans") for name in CERTAIN_ONLY},
     "CMS refine=None": (["must, soft", "both, soft"], "refine='links'"),
     "CMS of the paper": (["must", "must, soft", "both, soft"], "refine='links'"),
 }
@@ -157,7 +161,11 @@ def test_the_same_arguments_give_the_same(name):
 @pytest.mark.parametrize("d", [1, 2, 40])
 @pytest.mark.parametrize("kind", ["must", "cannot", "both", "both, apart"])
 @pytest.mark.parametrize(
-    "name", ["CMS", "CMS growing", "CMS refine=None", "CMS blurring, flat", "Groups", "Consensus"]
+    "name",
+    [
+        *("CMS", "CMS growing", "CMS refine=None", "CMS blurring, flat", "Groups", "Consensus"),
+        *("COPKMeans", "CDBSCAN", "CDBSCAN, leaves"),
+    ],
 )
 def test_certain_links_hold_in_any_dimension(name, kind, d):
     labels, links = fitted_kind(name, kind, d)["labels_"], KINDS[kind]["links"]
@@ -199,6 +207,12 @@ def test_each_kind_counts_beside_other_links(name, kind, d):
         return  # refused: see above
     if name == "Kernel linear" and d < 3:
         return  # each must-link takes a column, and there are no more
+    if name.startswith("Seeded") and kind == "cannot":
+        # They say which rows begin other clusters, and those are known: a warning counts them.
+        X, h = two_blobs(d)
+        with pytest.warns(UserWarning, match="have no say"):
+            variant.make(h, d).fit(X, links=TRUE.add(**BESIDE[kind][1]))
+        return
     table = BESIDE_ON_A_PATH if name.endswith("by links") else BESIDE
     links, more = table[kind]
     before = variant.usable(links)
@@ -218,6 +232,10 @@ def test_confidences_are_weighed(name):
 
     if name in ("CMS refine=None", "CMS of the paper"):
         with pytest.raises(ValueError, match="refine='links'"):
+            fitted(name, 2, links=sure(0.95, 0.05))
+        return
+    if name in CERTAIN_ONLY:
+        with pytest.raises(ValueError, match="PCKMeans"):
             fitted(name, 2, links=sure(0.95, 0.05))
         return
     assert differ(fitted(name, 2, links=sure(0.95, 0.05)), fitted(name, 2, links=sure(0.05, 0.95)))

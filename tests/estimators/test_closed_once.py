@@ -18,7 +18,14 @@ from linkshift import (
     PathMeanShift,
     RefinedClustering,
 )
-from linkshift.baselines import MPCKMeans, PCKMeans
+from linkshift.baselines import (
+    CDBSCAN,
+    ConstrainedSpectral,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SeededKMeans,
+)
 from linkshift.links import _closed, _conflicts, _links
 
 X, Y, LINKS = linked_moons(60, 24, seed=2)
@@ -46,6 +53,10 @@ FITS = {
     "consensus, soft links": (ConsensusClustering(), SOFT),
     "pckmeans": (PCKMeans(2, n_init=2, random_state=0), LINKS),
     "mpckmeans": (MPCKMeans(2, n_init=2, random_state=0), SOFT),
+    "copkmeans": (COPKMeans(2, n_init=2, random_state=0), LINKS),
+    "seeded": (SeededKMeans(2, n_init=2, random_state=0), LINKS),
+    "cdbscan": (CDBSCAN(), LINKS),
+    "spectral": (ConstrainedSpectral(2, random_state=0), LINKS),
     "path": (PathMeanShift(), LINKS),
     "plain": (MeanShift(), None),
 }

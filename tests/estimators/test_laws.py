@@ -136,12 +136,17 @@ def test_labels_are_numbers_without_gaps(name):
 BY_CHANCE = [
     name
     for name in CLUSTERERS
-    if name.startswith(("Kernel landmarks", "Metric", "Groups", "PCK", "MPCK", "Refined k"))
+    if name.startswith(
+        (
+            *("Kernel landmarks", "Metric", "Groups", "PCK", "MPCK", "Refined k"),
+            *("COPK", "Seeded", "Spectral"),
+        )
+    )
     and name != "Metric matrix"
 ]
 # Where links settle labels, or make them hold, rows are visited one after the other.
 ROW_BY_ROW = ["CMS", "CMS growing", "CMS refine=None", "CMS enforce=False", "CMS blurring, flat"]
-ROW_BY_ROW += ["Refined", "Refined by links"]
+ROW_BY_ROW += ["Refined", "Refined by links", "CDBSCAN", "CDBSCAN, leaves"]
 
 
 def assert_order_does_not_matter(name, X, h, links, seed):
@@ -207,6 +212,8 @@ def out_of_range(name):
         "PCK": {"weight": -1.0},
         "MPCK": {"weight": -1.0},
         "Consensus": {"max_rows": 0},
+        "CDBSCAN": {"eps": 0.0},
+        "Spectral": {"n_init": 0},
     }.items():
         if name.startswith(beginning):
             return change

@@ -36,7 +36,14 @@ from linkshift import (
     MetricMeanShift,
     RefinedClustering,
 )
-from linkshift.baselines import MPCKMeans, PCKMeans
+from linkshift.baselines import (
+    CDBSCAN,
+    ConstrainedSpectral,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SeededKMeans,
+)
 
 
 def recorder():
@@ -191,6 +198,14 @@ VALUES = {
         "max_iter": [1],
         "random_state": [1],
     },
+    CDBSCAN: {"eps": [0.5], "min_samples": [1], "leaf_size": [5]},
+    ConstrainedSpectral: {
+        "n_clusters": [4],
+        "beta": [0.01, -2.0],
+        "gamma": [0.01],
+        "n_init": [7],
+        "random_state": [1],
+    },
     SCML: {
         "kind": ["local"],
         "n_bases": [5],
@@ -206,6 +221,10 @@ VALUES = {
         "progress": [recorder],
     },
 }
+VALUES[COPKMeans] = {k: v for k, v in VALUES[PCKMeans].items() if k != "weight"}
+VALUES[SeededKMeans] = {k: v for k, v in VALUES[COPKMeans].items() if k != "init"} | {
+    "constrained": [True]
+}
 VALUES[MPCKMeans] = {**VALUES[PCKMeans], "metric": ["single"]}
 BY_LINKS = type(mean_shift_by_links())
 if BY_LINKS is not MeanShift:
@@ -217,6 +236,9 @@ if BY_LINKS is not MeanShift:
 # Where a parameter matters later than the variants go.
 CONTEXT = {
     (SCML, "tol"): {"max_iter": 100, "batch_size": 1},
+    # Chance draws the centres that have no seeds.
+    (SeededKMeans, "n_init"): {"n_clusters": 20},
+    (SeededKMeans, "random_state"): {"n_clusters": 20},
     (ConsensusClustering, "random_state"): {"max_rows": 20},  # chance says which rows
 }
 

@@ -25,7 +25,14 @@ from linkshift import (
     PathMeanShift,
     RefinedClustering,
 )
-from linkshift.baselines import MPCKMeans, PCKMeans
+from linkshift.baselines import (
+    CDBSCAN,
+    ConstrainedSpectral,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SeededKMeans,
+)
 
 
 def halves(X):
@@ -91,6 +98,10 @@ TYPICAL = [
     PCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2),
     MPCKMeans(n_clusters=3, n_init=2, metric="single"),
+    COPKMeans(n_clusters=3, n_init=2),
+    SeededKMeans(n_clusters=3, n_init=2),
+    CDBSCAN(),
+    ConstrainedSpectral(n_clusters=3, n_init=2),
 ]
 RARER = [
     MeanShift(bin_seeding=True),

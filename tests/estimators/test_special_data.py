@@ -27,12 +27,12 @@ from linkshift import (
     PathMeanShift,
     RefinedClustering,
 )
-from linkshift.baselines import MPCKMeans, PCKMeans
 
-# Estimators that are told the number of clusters, or have a metric to learn, are not walked: what
-# they do with special data is in their own tests.
-ELSEWHERE = {GroupFeatureClustering, MetricMeanShift, PCKMeans, MPCKMeans, GraphMeanShift}
+# Estimators that are told the number of clusters (or eps, as rivals are), or have a metric to
+# learn, are not walked: what they do with special data is in their own tests.
+ELSEWHERE = {GroupFeatureClustering, MetricMeanShift, GraphMeanShift}
 KINDS = {type(variant.make(1.0, 2)) for variant in CLUSTERERS.values()} - ELSEWHERE
+KINDS = {kind for kind in KINDS if "baselines" not in kind.__module__}
 SHAPES = {
     **{kind.__name__: kind for kind in KINDS},
     "MeanShift gaussian": lambda: MeanShift(kernel="gaussian"),

@@ -26,7 +26,14 @@ from linkshift import (
     MetricMeanShift,
     RefinedClustering,
 )
-from linkshift.baselines import MPCKMeans, PCKMeans
+from linkshift.baselines import (
+    CDBSCAN,
+    ConstrainedSpectral,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SeededKMeans,
+)
 
 PER_BLOB = 20
 # Links that the blobs bear out, and from which a metric can be learned.
@@ -97,6 +104,8 @@ ATTRIBUTES = (
     "view_importances_",
     "loss_",
     "n_iter_",
+    "seeds_",
+    "beta_",
 )
 METHODS = ("predict", "transform", "metric_at", "score_samples")
 
@@ -211,6 +220,13 @@ VARIANTS = {
     "PCKMeans": Variant(lambda h, d: PCKMeans(2, weight=500.0, **_KMEANS)),
     "MPCKMeans": Variant(lambda h, d: MPCKMeans(2, **_KMEANS)),
     "MPCKMeans, one metric": Variant(lambda h, d: MPCKMeans(2, metric="single", **_KMEANS)),
+    "COPKMeans": Variant(lambda h, d: COPKMeans(2, **_KMEANS)),
+    "Seeded": Variant(lambda h, d: SeededKMeans(2, **_KMEANS)),
+    "Seeded, constrained": Variant(lambda h, d: SeededKMeans(2, constrained=True, **_KMEANS)),
+    "CDBSCAN": Variant(lambda h, d: CDBSCAN(0.8 * h, min_samples=3)),
+    "CDBSCAN, leaves": Variant(lambda h, d: CDBSCAN(0.8 * h, min_samples=3, leaf_size=8)),
+    "Spectral": Variant(lambda h, d: ConstrainedSpectral(2, **_KMEANS)),
+    "Spectral, kth": Variant(lambda h, d: ConstrainedSpectral(2, beta="kth", **_KMEANS)),
     "SCML": Variant(lambda h, d: quick_scml(random_state=0), needs=True),
     "SCML local": Variant(lambda h, d: quick_scml("local", random_state=0), needs=True),
 }

@@ -23,7 +23,7 @@ from linkshift import (
     PathMeanShift,
     RefinedClustering,
 )
-from linkshift.baselines import PCKMeans
+from linkshift.baselines import CDBSCAN, ConstrainedSpectral, COPKMeans, PCKMeans, SeededKMeans
 from linkshift.groups.views import KernelBank
 from linkshift.models.files import _digest
 from linkshift.models.values import fingerprint
@@ -59,6 +59,18 @@ def fitted_scml(data=X, **parameters):
 # Name of each case to a function that gives a fitted model, training rows and new rows.
 CASES = {
     "mean_shift": lambda: (MeanShift().fit(X), X, NEW),
+    "cop_kmeans": lambda: (COPKMeans(3, n_init=2, random_state=0).fit(X, links=LINKS), X, NEW),
+    "seeded_kmeans": lambda: (
+        SeededKMeans(3, constrained=True, random_state=0).fit(X, partial_labels=KNOWN),
+        X,
+        NEW,
+    ),
+    "cdbscan": lambda: (CDBSCAN(0.8, min_samples=3).fit(X, links=LINKS), X, NEW),
+    "constrained_spectral": lambda: (
+        ConstrainedSpectral(3, random_state=0).fit(X.astype(np.float32), links=LINKS),
+        X.astype(np.float32),
+        NEW.astype(np.float32),
+    ),
     "kmeans": lambda: (PCKMeans(3, n_init=2, random_state=0).fit(X, links=LINKS), X, NEW),
     "kmeans, refined": lambda: (
         RefinedClustering(PCKMeans(3, n_init=2, random_state=0), n_clusters=3).fit(X, links=LINKS),

@@ -66,6 +66,7 @@ def link_graph(closed: ClosedLinks, weight: float) -> LinkGraph:
 
 
 _LARGEST = 1e150  # number in the data
+_FRESH = 3  # assignments afresh that may fail before a run ends
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,13 @@ class KMeansState:
 
 
 class LinkedKMeans(LinkedClusterer):
-    """K-means under links: the best of several runs. New rows go to the nearest centre."""
+    """K-means under links: the best of several runs. New rows go to the nearest centre.
+
+    What a run is told of the links is made once, by `_prepared`.
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
-        "weight": [Interval(Real, 0, None, closed="left")],
         "init": [StrOptions({"neighbourhoods", "k-means++"}), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -93,14 +96,12 @@ class LinkedKMeans(LinkedClusterer):
         self,
         n_clusters: int = 8,
         *,
-        weight: float = 1.0,
         init: Literal["neighbourhoods", "k-means++"] | ArrayLike = "neighbourhoods",
         n_init: int = 10,
         max_iter: int = 300,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.weight = weight
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -110,48 +111,52 @@ class LinkedKMeans(LinkedClusterer):
         n = data.shape[0]
         if n < self.n_clusters:
             raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
-        if len(closed) and self.weight == 0 and not _begins_with_links(self.init):
-            raise Refusal(
-                "With weight=0 links cost nothing, and the first centres are not theirs: they "
-                "would be ignored.",
-                "Give a positive weight or init='neighbourhoods', or drop the links.",
-                parameter="weight",
-                value=self.weight,
-            )
         if (largest := float(np.abs(data).max())) > _LARGEST:
             raise Refusal(
                 f"Squares of numbers up to {largest:.3g}, which k-means goes by, are infinite.",
                 f"Divide the columns by their spread, or leave out rows beyond {_LARGEST:g}.",
                 parameter="X",
             )
-        graph = link_graph(closed, self.weight)
         random = check_random_state(self.random_state)
         # Centred: sums of squares then lose no digits.
         origin = data.mean(axis=0, dtype=np.float64)
         points = data - origin
-        runs = [
-            self._run(points, graph, self._first_centres(points, origin, closed, random), random)
-            for _ in range(self.n_init)
-        ]
+        prepared = self._prepared(points, closed)
+        runs = []
+        for _ in range(self.n_init):
+            centres = self._first_centres(points, prepared, origin, closed, random)
+            runs.append(self._run(points, prepared, centres, random))
         best = min(runs, key=lambda run: float(run.objectives[-1]))
         attributes = {
             "cluster_centers_": (best.centres + origin).astype(data.dtype),
             "objectives_": best.objectives,
             "n_iter_": best.n_iter,
+            **self._more(prepared),
         }
         return Fitted(best.labels, KMeansState(origin, best.centres, best.metric), attributes)
 
+    def _more(self, prepared: Any) -> dict[str, Any]:  # noqa: ARG002 (for seeds)
+        """Give further attributes of a fit."""
+        return {}
+
     @abstractmethod
-    def _run(
-        self, X: Array, graph: LinkGraph, centres: Array, random: np.random.RandomState
-    ) -> Run:
+    def _prepared(self, X: Array, closed: ClosedLinks) -> Any:
+        """Bring links into the form that runs take."""
+
+    @abstractmethod
+    def _run(self, X: Array, prepared: Any, centres: Array, random: np.random.RandomState) -> Run:
         """Iterate from some centres until no label changes."""
 
     def _first_centres(
-        self, X: Array, origin: Array, closed: ClosedLinks, random: np.random.RandomState
+        self,
+        X: Array,
+        prepared: Any,  # noqa: ARG002 (for seeds)
+        origin: Array,
+        closed: ClosedLinks,
+        random: np.random.RandomState,
     ) -> Array:
         if isinstance(self.init, str):
-            linked = _begins_with_links(self.init)
+            linked = begins_with_links(self.init)
             together = closed.must_component if linked else np.arange(len(X))
             return neighbourhood_centres(X, together, self.n_clusters, random)
         centres = np.asarray(self.init, dtype=np.float64)
@@ -172,7 +177,90 @@ class LinkedKMeans(LinkedClusterer):
         return np.stack(distance, axis=1).argmin(axis=1)
 
 
-def _begins_with_links(init: Any) -> bool:
+class PenalisedKMeans(LinkedKMeans):
+    """K-means that pays for violated links."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LinkedKMeans._parameter_constraints,
+        "weight": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        weight: float = 1.0,
+        init: Literal["neighbourhoods", "k-means++"] | ArrayLike = "neighbourhoods",
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            n_clusters, init=init, n_init=n_init, max_iter=max_iter, random_state=random_state
+        )
+        self.weight = weight
+
+    def _prepared(self, X: Array, closed: ClosedLinks) -> LinkGraph:  # noqa: ARG002
+        if len(closed) and self.weight == 0 and not begins_with_links(self.init):
+            raise Refusal(
+                "With weight=0 links cost nothing, and the first centres are not theirs: they "
+                "would be ignored.",
+                "Give a positive weight or init='neighbourhoods', or drop the links.",
+                parameter="weight",
+                value=self.weight,
+            )
+        return link_graph(closed, self.weight)
+
+    def _run(
+        self, X: Array, prepared: LinkGraph, centres: Array, random: np.random.RandomState
+    ) -> Run:
+        """Settle, and again with all rows assigned afresh, as long as that lowers the objective.
+
+        A label is held by the labels of all that it is linked to: afresh, the first rows are free.
+        """
+        begin = Run(np.empty(0), centres, np.ones_like(centres), np.empty(0), 0)
+        best = self._settled(X, prepared, begin, self.max_iter, random)
+        failed = 0
+        linked = len(prepared.edges.other) > 0
+        while linked and failed < _FRESH and best.n_iter < self.max_iter:
+            again = self._settled(X, prepared, best, self.max_iter - best.n_iter, random)
+            if not again.objectives[-1] < best.objectives[-1]:
+                failed += 1
+                continue
+            failed = 0
+            lower = again.objectives[again.objectives < best.objectives[-1]]
+            lower = lower[lower <= np.minimum.accumulate(lower)]
+            objectives = np.concatenate([best.objectives, lower])
+            best = again._replace(objectives=objectives, n_iter=best.n_iter + again.n_iter)
+        return best
+
+    @abstractmethod
+    def _settled(
+        self, X: Array, graph: LinkGraph, begin: Run, most: int, random: np.random.RandomState
+    ) -> Run:
+        """Iterate from the centres and metric of a run, with no labels, until none changes."""
+
+
+def refuse_uncertain(closed: ClosedLinks, method: str) -> None:
+    """Refuse links of a confidence below one where all must hold."""
+    if closed.all_certain:
+        return
+    raise Refusal(
+        f"{method} holds every link as certain, and {len(closed) - len(closed.certain)} of "
+        f"{len(closed)} links have a confidence below one.",
+        "Leave them out, give them confidence one, or use PCKMeans, which weighs links.",
+        parameter="links",
+    )
+
+
+def apart_components(closed: ClosedLinks) -> SignedEdges:
+    """Which components of certain must-links are held apart; contradictions raise."""
+    pairs = closed.closure.component_cannot
+    return signed_edges(pairs, -np.ones(len(pairs)), closed.closure.n_components)
+
+
+def begins_with_links(init: Any) -> bool:
+    """Whether first centres come from must-linked rows."""
     return isinstance(init, str) and init == "neighbourhoods"
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.cluster import kmeans_plusplus
 
 from linkshift._core.arrays import Array
+from linkshift.links import SignedEdges
 
 
 def neighbourhood_centres(
@@ -21,13 +22,48 @@ def neighbourhood_centres(
 
     When there are fewer components of two rows or more than clusters, k-means++ adds the rest.
     """
+    sizes, means = component_means(X, component)
+    large = sizes > 1
+    means = means[large]
+    centres = means[_farthest_first(means, sizes[large], n_clusters)]
+    return centres if len(centres) == n_clusters else top_up(X, centres, n_clusters, random)
+
+
+def component_means(X: Array, component: Array) -> tuple[Array, Array]:
+    """Count the rows of each component, and give their mean."""
     sizes = np.bincount(component)
     sums = np.zeros((len(sizes), X.shape[1]))
     np.add.at(sums, component, X)
-    large = sizes > 1
-    means = sums[large] / sizes[large, None]
-    centres = means[_farthest_first(means, sizes[large], n_clusters)]
-    return centres if len(centres) == n_clusters else _top_up(X, centres, n_clusters, random)
+    return sizes, sums / sizes[:, None]
+
+
+def seed_components(means: Array, sizes: Array, apart: SignedEdges, n_clusters: int) -> list[int]:
+    """Components to begin clusters with: as `neighbourhood_centres`, those held apart first.
+
+    ``apart`` has a component's cannot-links. Components of one row count if they are held apart
+    from something. After the first, one that is held apart from all chosen ones comes before
+    those of which nobody knows whether they begin another cluster; among the latter, single rows
+    come last.
+    """
+    tied = np.diff(apart.start) > 0
+    able = np.flatnonzero((sizes > 1) | tied)
+    if not len(able):
+        return []
+    weight = sizes[able].astype(np.float64)
+    chosen = [int(weight.argmax())]
+    nearest = np.full(len(able), np.inf)
+    foes = np.zeros(len(able))  # chosen ones that each is held apart from
+    while len(chosen) < min(n_clusters, len(able)):
+        last = able[chosen[-1]]
+        nearest = np.minimum(nearest, np.linalg.norm(means[able] - means[last], axis=1))
+        foes += np.isin(able, apart.other[apart.start[last] : apart.start[last + 1]])
+        rank = np.where(foes == len(chosen), 2.0, np.where(weight > 1, 1.0, 0.0))
+        rank[chosen] = -1.0
+        best = np.flatnonzero(rank == rank.max())
+        if rank[best[0]] == 0:  # rows of which nothing is known but that something is elsewhere
+            break
+        chosen.append(int(best[(weight * nearest)[best].argmax()]))
+    return [int(c) for c in able[chosen]]
 
 
 def _farthest_first(means: Array, sizes: Array, most: int) -> list[int]:
@@ -44,7 +80,7 @@ def _farthest_first(means: Array, sizes: Array, most: int) -> list[int]:
     return chosen
 
 
-def _top_up(X: Array, centres: Array, n_clusters: int, random: np.random.RandomState) -> Array:
+def top_up(X: Array, centres: Array, n_clusters: int, random: np.random.RandomState) -> Array:
     """Add rows, each drawn by its squared distance to the centres so far (k-means++)."""
     if not len(centres):
         return kmeans_plusplus(X, n_clusters, random_state=random)[0]

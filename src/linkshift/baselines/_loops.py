@@ -225,3 +225,36 @@ def farthest_pair(X, radius):
             if apart > best:
                 best, one, other = apart, i, j
     return one, other
+
+
+@jit
+def cop_assign(cost, order, labels, apart):
+    """Assign the bodies in ``order``, those with the fewest clusters left first, in place.
+
+    Of equals the earlier in ``order``. Returns the body for which no cluster was left, or -1.
+    """
+    k = cost.shape[1]
+    near = np.zeros((labels.shape[0], k), dtype=np.bool_)  # whether one apart is in the cluster
+    taken = np.zeros(labels.shape[0], dtype=np.int64)
+    waiting = order.copy()
+    for done in range(waiting.shape[0]):
+        pick = done
+        for i in range(done + 1, waiting.shape[0]):
+            if taken[waiting[i]] > taken[waiting[pick]]:
+                pick = i
+        body = waiting[pick]
+        for i in range(pick, done, -1):  # the others keep their order
+            waiting[i] = waiting[i - 1]
+        if taken[body] == k:
+            return body
+        best = -1
+        for h in range(k):
+            if not near[body, h] and (best < 0 or cost[body, h] < cost[body, best]):
+                best = h
+        labels[body] = best
+        for e in range(apart.start[body], apart.start[body + 1]):
+            other = apart.other[e]
+            if not near[other, best]:
+                near[other, best] = True
+                taken[other] += 1
+    return -1

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from linkshift._core.arrays import Array
-from linkshift.baselines._estimator import LinkedKMeans, LinkGraph, Run, means
+from linkshift.baselines._estimator import LinkGraph, PenalisedKMeans, Run, means
 from linkshift.baselines._loops import (
     Tallies,
     farthest_pair,
@@ -22,7 +22,7 @@ from linkshift.baselines._loops import (
 _LEAST_VARIANCE = 1e-3  # of a cluster, as a share of the data's: keeps metrics finite
 
 
-class MPCKMeans(LinkedKMeans):
+class MPCKMeans(PenalisedKMeans):
     r"""K-means with penalties for violated links and learned metrics (MPCKMeans).
 
     Finds labels l, centres :math:`\mu` and diagonal metrics A that make small
@@ -89,7 +89,7 @@ class MPCKMeans(LinkedKMeans):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **LinkedKMeans._parameter_constraints,
+        **PenalisedKMeans._parameter_constraints,
         "metric": [StrOptions({"per_cluster", "single"})],
     }
 
@@ -119,20 +119,20 @@ class MPCKMeans(LinkedKMeans):
         """Diagonal of each cluster's metric."""
         return self._state.metric
 
-    def _run(
-        self, X: Array, graph: LinkGraph, centres: Array, random: np.random.RandomState
+    def _settled(
+        self, X: Array, graph: LinkGraph, begin: Run, most: int, random: np.random.RandomState
     ) -> Run:
         n, d = X.shape
+        centres, metric = begin.centres, begin.metric
         labels = np.full(n, -1, dtype=np.int64)
         shape = (graph.n_components, len(centres))
         sums, squares = np.zeros((*shape, d)), np.zeros((*shape, d))
         tallies = Tallies(np.zeros(shape, dtype=np.int64), sums, squares)
-        metric = np.ones_like(centres)
         span = _spans(X, metric)
         least = _least_variance(X)
         objectives: list[float] = []
         changed = n
-        while changed and len(objectives) < self.max_iter:
+        while changed and len(objectives) < most:
             tally(X, labels, graph.component, tallies)  # afresh: differences lose digits
             reach = (span * metric).sum(axis=1)
             order = random.permutation(n)

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from linkshift.baselines import CDBSCAN, ConstrainedSpectral, COPKMeans, PCKMeans, SeededKMeans
 from linkshift.baselines._estimator import KMeansState
-from linkshift.baselines.pckmeans import PCKMeans
+from linkshift.baselines.cdbscan import DensityState
 from linkshift.estimators import (
     constrained_mean_shift,
     graph_mean_shift,
@@ -425,7 +426,7 @@ def _refined(_: Any, values: Values, __: Sizes) -> Built:
 
 _CONSENSUS = {"agreement_": "float", "n_candidates_": "int 1..", "labels_": "i n 0..n"}
 
-# PCKMeans ----------------------------------------------------------------------------------------
+# Rivals ------------------------------------------------------------------------------------------
 
 _KMEANS = {
     "_state.centres": "f k d",
@@ -442,12 +443,25 @@ def _kmeans(_: Any, values: Values, __: Sizes) -> Built:
     return state, {"cluster_centers_": (centres + origin).astype(X.dtype)}
 
 
+_SEEDED = {**_KMEANS, "seeds_": "i n -1..k"}
+_CDBSCAN = {"core_sample_indices_": "i core 0..n", "labels_": "i n -1..n"}
+_SPECTRAL = {"beta_": "float", "embedding_": "x n vectors", "labels_": "i n 0..n"}
+
+
+def _cdbscan(model: Any, values: Values, __: Sizes) -> Built:
+    rows, points = values["core_sample_indices_"], values["_fit_X"].astype(np.float64)
+    return DensityState(rows, points[rows], values["labels_"][rows], model.eps), {}
+
+
 _TAKE_RUNS = {"_state.runs": lambda m: {k: tuple(run) for k, run in m._state.runs.items()}}
 _CMS = constrained_mean_shift.ConstrainedMeanShift
 # Names in files, which stay when a class is renamed.
 _PARTS = {
+    "CDBSCAN": _Part(CDBSCAN, _CDBSCAN, _cdbscan),
+    "COPKMeans": _Part(COPKMeans, _KMEANS, _kmeans),
     "ConsensusClustering": _Part(ConsensusClustering, _CONSENSUS, lambda *_: (None, {})),
     "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
+    "ConstrainedSpectral": _Part(ConstrainedSpectral, _SPECTRAL, lambda *_: (None, {})),
     "GraphMeanShift": _Part(graph_mean_shift.GraphMeanShift, _GRAPH, _graph),
     "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
     "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),
@@ -456,6 +470,7 @@ _PARTS = {
     "PCKMeans": _Part(PCKMeans, _KMEANS, _kmeans),
     "PathMeanShift": _Part(path_mean_shift.PathMeanShift, _PATH, _path),
     "RefinedClustering": _Part(RefinedClustering, _REFINED, _refined),
+    "SeededKMeans": _Part(SeededKMeans, _SEEDED, _kmeans),
     "SCML": _Part(SCML, SCML_GLOBAL, scml_global),
 }
 ESTIMATORS = {name: part.cls for name, part in _PARTS.items()}
