@@ -20,9 +20,17 @@ from linkshift import (
     MetricMeanShift,
     refine,
 )
-from linkshift.baselines import MPCKMeans, PCKMeans
+from linkshift.baselines import (
+    CDBSCAN,
+    ConstrainedSpectral,
+    COPKMeans,
+    MPCKMeans,
+    PCKMeans,
+    SeededKMeans,
+)
 
-NEIGHBOURHOOD = {True: 0.1, False: 0.31}  # eps of C-DBSCAN in the CMS paper: few columns or not
+# Of C-DBSCAN, in columns from 0 to 1: as the CMS paper has it for two columns, and for more.
+EPS, EPS_OF_MANY = 0.1, 0.31
 
 
 @dataclass(frozen=True)
@@ -72,11 +80,11 @@ def _refined(estimator: Callable[[Bases], Any]) -> Callable[[Bases, Links], Arra
     return labels
 
 
-def _unit(b: Bases) -> Bases:
-    """Give the rows in columns from 0 to 1, as the CMS paper has them."""
-    other = object.__new__(Bases)
-    other.__dict__.update(X=minmax_scale(b.X), y=b.y, n_classes=b.n_classes, seed=b.seed)
-    return other
+def _by_density(b: Bases, links: Links) -> Array:
+    """C-DBSCAN with the settings of the CMS paper."""
+    model = CDBSCAN(EPS if b.X.shape[1] == 2 else EPS_OF_MANY, min_samples=2)
+    found: Array = model.fit_predict(minmax_scale(b.X), links=links if len(links) else None)
+    return found
 
 
 METHODS: dict[str, Method] = {
@@ -98,6 +106,7 @@ METHODS: dict[str, Method] = {
     "mean shift, refined": Method(_refined(lambda _: MeanShift()), ours=True),
     "leiden, refined": Method(auto.METHODS["leiden"].labels, needs=("igraph", "leidenalg")),
     "umap + hdbscan, refined": Method(auto.METHODS["umap"].labels, needs=("umap",)),
+    "c-dbscan": Method(_by_density),
     "auto, told k": Method(
         lambda b, links: automatic(b, links, n_clusters=b.n_classes), told=True, ours=True
     ),
@@ -105,5 +114,16 @@ METHODS: dict[str, Method] = {
     "k-means, refined": Method(auto.METHODS["kmeans"].labels, told=True),
     "pckmeans": Method(_linked(lambda b: PCKMeans(b.n_classes, random_state=b.seed)), told=True),
     "mpckmeans": Method(_linked(lambda b: MPCKMeans(b.n_classes, random_state=b.seed)), told=True),
-    "e2cp": Method(auto.propagation, told=True, must=False),
+    "cop-k-means": Method(
+        _linked(lambda b: COPKMeans(b.n_classes, random_state=b.seed)), told=True
+    ),
+    "seeded k-means": Method(
+        _linked(lambda b: SeededKMeans(b.n_classes, random_state=b.seed)), told=True, must=True
+    ),
+    "constrained spectral": Method(
+        _linked(lambda b: ConstrainedSpectral(b.n_classes, random_state=b.seed)),
+        told=True,
+        must=True,
+    ),
+    "e2cp": Method(auto.propagation, told=True),
 }
