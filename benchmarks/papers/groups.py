@@ -3,9 +3,9 @@
 ``python -m benchmarks.run groups [--quick | --full] [--repeats N]``; ``LINKSHIFT_GROUPS_PARTS`` in
 the environment picks parts, such as ``links``; they are the keys of `PARTS`.
 
-The paper's features are not to be had: its categories of Caltech-101 are here with recomputed ones,
-and two other sets of several views stand beside them. All methods are told the number of clusters.
-Columns are standardised, since views mix units.
+`groups_tables` has the paper's own tables, with its descriptors. Here are its categories of
+Caltech-101 with other features, and two other sets of several views. All methods are told the
+number of clusters. Columns are standardised, since views mix units.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import (
-    AffinityPropagation,
-    AgglomerativeClustering,
-    KMeans,
-    SpectralClustering,
-)
+from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks import harness
 from benchmarks.harness import Cell, Options, Row, interleave, run_parts
+from benchmarks.papers import groups_tables
+from benchmarks.papers.groups_rivals import (
+    affinity_propagation,
+    evidence_accumulation,
+    k_means,
+    scaled,
+    shared_ensemble,
+    spectral,
+)
 from linkshift import GroupFeatureClustering, Links, datasets
-from linkshift.groups.consensus import membership
-from linkshift.groups.spectral import spectral_clusters
 from linkshift.groups.views import kernel_bank
 from linkshift.metrics import clustering_accuracy
 
@@ -45,7 +47,6 @@ DATA = {
 }
 SYNTHETIC = {"3 x 3": (3, 3, 0), "3 x 2, 3 noise views": (3, 2, 3)}
 _DIMENSIONS = 50  # most that classical scaling keeps
-_LINK_DRAWS = 3  # most draws for each number of links
 _LINK_STARTS = 8  # half as many as by default: with links there is less to search
 
 
@@ -136,46 +137,20 @@ def _kernels(draw: Draw) -> Array:
     return values.astype(np.float64)
 
 
-def spectral(kernel: Array, n_clusters: int, seed: int) -> Array:
-    model = SpectralClustering(n_clusters, affinity="precomputed", random_state=seed)
-    labels: Array = model.fit_predict(kernel)
-    return labels
-
-
-def k_means(kernel: Array, n_clusters: int, seed: int) -> Array:
+def _scaled_k_means(kernel: Array, n_clusters: int, seed: int) -> Array:
     """In coordinates that classical scaling recovers from the distances."""
     squared = -np.log(np.maximum(kernel, 1e-12))
     np.fill_diagonal(squared, 0.0)
-    centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
-    values, vectors = np.linalg.eigh(-0.25 * (centred + centred.T))
-    kept = np.flatnonzero(values > 1e-9 * values[-1])[-_DIMENSIONS:]
-    points = vectors[:, kept] * np.sqrt(values[kept])
-    labels: Array = KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(points)
-    return labels
+    return k_means(scaled(np.sqrt(np.maximum(squared, 0.0)), _DIMENSIONS), n_clusters, seed)
 
 
-def affinity_propagation(kernel: Array, n_clusters: int, seed: int) -> Array:
-    """Search for the preference that gives as many clusters as asked for, by halving."""
-    similarity = np.log(np.maximum(kernel, 1e-12))
-    low, high = 50.0 * float(similarity.min()), float(np.median(similarity))
-    best: Array = np.zeros(len(kernel), dtype=np.int64)
-    for _ in range(12):
-        middle = (low + high) / 2.0
-        labels = AffinityPropagation(
-            affinity="precomputed", preference=middle, random_state=seed, damping=0.9
-        ).fit_predict(similarity)
-        found = len(np.unique(labels))
-        if abs(found - n_clusters) < abs(len(np.unique(best)) - n_clusters):
-            best = labels
-        if found == n_clusters:
-            break
-        low, high = (middle, high) if found < n_clusters else (low, middle)
-    return best
+def _propagated(kernel: Array, n_clusters: int, seed: int) -> Array:
+    return affinity_propagation(np.log(np.maximum(kernel, 1e-12)), n_clusters, seed)
 
 
 SINGLE: dict[str, Callable[[Array, int, int], Array]] = {
-    "k-means": k_means,
-    "affinity propagation": affinity_propagation,
+    "k-means": _scaled_k_means,
+    "affinity propagation": _propagated,
     "spectral": spectral,
 }
 
@@ -253,12 +228,12 @@ def _compare(part: str, name: str, draws: Sequence[Draw]) -> Iterator[Row]:
                 found[seed].append(labels)
             yield row(part, name, view, method, scores)
         joined = [
-            score(draw, _ensemble, of_draw, n_clusters, seed)[0]
+            score(draw, shared_ensemble, of_draw, n_clusters, seed)[0]
             for seed, (draw, of_draw) in enumerate(zip(draws, found, strict=True))
         ]
         yield row(part, name, "all", f"ensemble of {method}", joined)
         gathered = [
-            score(draw, _evidence_accumulation, of_draw, n_clusters)[0]
+            score(draw, evidence_accumulation, of_draw, n_clusters)[0]
             for draw, of_draw in zip(draws, found, strict=True)
         ]
         yield row(part, name, "all", f"evidence accumulation of {method}", gathered)
@@ -281,20 +256,6 @@ def _compare(part: str, name: str, draws: Sequence[Draw]) -> Iterator[Row]:
     yield row(part, name, "all", "ours", own, **more)
 
 
-def _ensemble(partitions: Sequence[Array], n_clusters: int, seed: int) -> Array:
-    """Spectral clustering of how often samples are together, over the views."""
-    return spectral_clusters(membership(partitions), n_clusters, random_state=seed)[0]
-
-
-def _evidence_accumulation(partitions: Sequence[Array], n_clusters: int) -> Array:
-    """Average linkage of how often samples are together, over the views."""
-    member = membership(partitions)
-    apart = 1.0 - member @ member.T
-    model = AgglomerativeClustering(n_clusters, metric="precomputed", linkage="average")
-    labels: Array = model.fit_predict(apart)
-    return labels
-
-
 def starts(options: Options) -> Iterator[Row]:
     """Vary what to begin with, how often, and whom to believe."""
     variants: dict[str, dict[str, Any]] = {
@@ -315,6 +276,17 @@ def starts(options: Options) -> Iterator[Row]:
                 for seed, draw in enumerate(of_name)
             ]
             yield row("starts", name, "all", variant, scores)
+
+
+def candidates(options: Options) -> Iterator[Row]:
+    """Try more pairs of samples a round, from one random start: whether that helps."""
+    if options.size == "tiny" or not datasets.available()[DATA["MSRC-v1"]]:
+        return
+    draws = [real("MSRC-v1", seed) for seed in _seeds(options)]
+    for count in (3, 10, 100):
+        method = partial(ours, n_init=1, init="random", n_candidates=count)
+        scores = [score(draw, method, draw, seed)[0] for seed, draw in enumerate(draws)]
+        yield row("candidates", "MSRC-v1", "all", f"{count} candidates, one start", scores)
 
 
 def speed(options: Options) -> Iterator[Row]:
@@ -353,7 +325,7 @@ def figure_5(options: Options) -> Iterator[Row]:
     for name in [name for name in names if datasets.available()[DATA[name]]]:
         for k in options.pick((0,), (0, 3), (0, 1, 2, 3, 6, 10)):
             scores, free = [], []
-            for seed in _seeds(options)[:_LINK_DRAWS]:
+            for seed in _seeds(options):
                 draw = real(name, seed)
                 links = class_links(draw.y, k, seed)
                 method = partial(ours, n_init=_LINK_STARTS)
@@ -379,7 +351,7 @@ def class_links(y: Array, k: int, seed: int) -> Links | None:
 
 
 def _seeds(options: Options) -> list[int]:
-    return [options.seed + i for i in range(options.pick(1, min(options.repeats, 2), 10))]
+    return [options.seed + i for i in range(options.repeats)]
 
 
 PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
@@ -388,7 +360,14 @@ PARTS: dict[str, Callable[[Options], Iterator[Row]]] = {
     "columns": side_by_side,
     "links": figure_5,
     "starts": starts,
+    "candidates": candidates,
     "speed": speed,
+    "photos_rivals": groups_tables.table_1_rivals,
+    "photos": groups_tables.table_1,
+    "photos_literal": groups_tables.table_1_literal,
+    "faces": groups_tables.table_2,
+    "faces_literal": groups_tables.table_2_literal,
+    "face_links": groups_tables.figure_5,
 }
 
 

@@ -1,8 +1,8 @@
 """Pictures of group-dependent features: which views count for which cluster, and the way there.
 
-``python -m benchmarks.papers.groups_pictures [--out docs/images]``. Needs matplotlib. Digits and
-photographs need their data sets (``linkshift.datasets``); without them their pictures are left
-out.
+``python -m benchmarks.papers.groups_pictures [--out docs/images]``. Needs matplotlib. Digits,
+photographs and faces need their data sets (``linkshift.datasets``); without them their pictures are
+left out.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
-from benchmarks.papers import groups
+from benchmarks.papers import groups, groups_faces, groups_tables
 from benchmarks.papers.kernel_pictures import save
 from linkshift import datasets, plot
 from linkshift.estimators.group_feature_clustering import starts_spectral
@@ -34,7 +35,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     importances(out / "groups_view_importances.png", digits=here[groups.DATA["mfeat"]])
     if here[groups.DATA["MSRC-v1"]]:
         history(out / "groups_history.png")
+    if groups_tables.have_faces():
+        faces(out / "groups_faces.png")
     return 0
+
+
+def faces(path: Path, count: int = 9) -> None:
+    """Faces of the four groups, and without their light: the paper's figures 3 and 4."""
+    drawn = groups_faces.faces(0)
+    figure = plt.figure(figsize=(count + 0.6, 6.4))
+    rows = [(name, False) for name in groups_faces.GROUPS]
+    rows.insert(1, ("de-lighted", True))
+    for k, (name, without_light) in enumerate(rows):
+        group = max(k - 1, 0)
+        subject = drawn.y[drawn.group == group][0]
+        of_subject = np.flatnonzero(drawn.y == subject)
+        for j, i in enumerate(of_subject[np.linspace(0, len(of_subject) - 1, count).astype(int)]):
+            axis = figure.add_subplot(len(rows), count, k * count + j + 1)
+            image = drawn.images[i]
+            if without_light:
+                axis.imshow(groups_faces.delighted(image), cmap="gray", vmin=0.4, vmax=1.8)
+            else:
+                axis.imshow(image, cmap="gray", vmin=0.0, vmax=max(0.5, float(image.max())))
+            if group == 1 and j == 0:
+                _draw_regions(axis)
+            axis.set(xticks=[], yticks=[])
+            if j == 0:
+                axis.set_ylabel(name)
+    save(figure, path)
+
+
+def _draw_regions(axis: Any) -> None:
+    """Draw the sectors and rings in which patterns are counted."""
+    middle, radius = (groups_faces.SIDE - 1) / 2, groups_faces.SIDE / 2
+    for ring in range(1, 5):
+        axis.add_patch(plt.Circle((middle, middle), radius * ring / 4, fill=False, lw=0.5))
+    for angle in 2.0 * np.pi * np.arange(24) / 24:
+        end = middle + radius * np.array([np.cos(angle), np.sin(angle)])
+        axis.plot([middle, end[0]], [middle, end[1]], color="black", lw=0.4)
+    axis.set(xlim=(-0.5, groups_faces.SIDE - 0.5), ylim=(groups_faces.SIDE - 0.5, -0.5))
 
 
 def importances(path: Path, *, digits: bool) -> None:

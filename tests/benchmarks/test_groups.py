@@ -47,7 +47,7 @@ def test_rivals_find_plain_groups(method):
     score, labels = groups.score(draw, groups.SINGLE[method], groups._kernels(draw)[0], 3, 0)
     assert score.accuracy == 1.0
     assert score.nmi == pytest.approx(1.0)
-    assert groups.clustering_accuracy(y, groups._ensemble([labels, labels], 3, 0)) == 1.0
+    assert groups.clustering_accuracy(y, groups.shared_ensemble([labels, labels], 3, 0)) == 1.0
 
 
 def test_links_are_true_and_as_many_as_said():
@@ -113,5 +113,7 @@ def test_a_tiny_run_and_a_misspelt_part(monkeypatch):
     assert by_method["ours"] > by_method["spectral, mean kernel"]
     assert 0.0 <= rows[-1].cells["right view %"] <= 100.0
     monkeypatch.setenv("LINKSHIFT_GROUPS_PARTS", "tabel")
-    with pytest.raises(ValueError, match="views, table, columns, links, starts, speed"):
+    with pytest.raises(
+        ValueError, match="views, table, columns, links, starts, candidates, speed, photos"
+    ):
         list(groups.run(TINY))

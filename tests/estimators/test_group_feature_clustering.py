@@ -119,6 +119,22 @@ def test_without_consensus_the_partition_of_least_loss_is_taken():
     assert same_partition(single.labels_, single.history_[0].labels)
 
 
+@pytest.mark.parametrize("loss", ["log", "exp"])
+def test_the_papers_own_algorithm(loss):
+    views, y = one_view_each()
+    options = {"n_init": 1, "n_candidates": "all", "stop": "rise", "size_bounds": (12, 18)}
+    options |= {"loss": loss, "random_state": 0, "n_folds": 5}
+    model = GroupFeatureClustering(4, n_jobs=1, **options).fit(views)
+    (way,) = model.history_
+    assert (np.diff(way.loss) < 0).all()
+    assert same_partition(model.labels_, way.labels)
+    assert model.classifiers_.view.shape == (4, 5 + 2 * (way.n_iter - 1))  # of the last iteration
+    assert clustering_accuracy(y, model.labels_) > clustering_accuracy(y, way.partitions[0])
+    np.testing.assert_array_equal(
+        GroupFeatureClustering(4, n_jobs=2, **options).fit(views).labels_, model.labels_
+    )
+
+
 @pytest.mark.parametrize(
     ("init", "spectral"),
     [("random", []), ("spectral", [0, 1, 2, 3, 4]), ("both", [3])],

@@ -146,7 +146,9 @@ VALUES = {
         "init": ["spectral"],
         "max_iter": [4],
         "n_folds": [5],
-        "n_candidates": [1],
+        "n_candidates": [1, "all"],
+        "loss": ["exp"],
+        "stop": ["rise"],
         "consensus": [False],
         "n_jobs": [2],
         "random_state": [1],
@@ -216,6 +218,7 @@ if BY_LINKS is not MeanShift:
 
 # Where a parameter matters later than the variants go.
 CONTEXT = {
+    (GroupFeatureClustering, "stop"): {"max_iter": 8},  # a loss that rises takes some iterations
     (SCML, "tol"): {"max_iter": 100, "batch_size": 1},
     (ConsensusClustering, "random_state"): {"max_rows": 20},  # chance says which rows
 }

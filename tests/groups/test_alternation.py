@@ -117,11 +117,22 @@ def test_it_ends_after_two_iterations_at_rest_and_not_at_a_rise_of_the_loss(monk
     assert way.n_iter == 2
     np.testing.assert_array_equal(way.changed, [0.0, 0.0])
     rising = iter(range(99))
-    monkeypatch.setattr(module, "log_loss", lambda scores, labels: np.array([next(rising)]))
+    monkeypatch.setitem(module.LOSSES, "log", lambda scores, labels: np.array([next(rising)]))
     monkeypatch.setattr(module, "assign", lambda costs, **_: Moving(y, next(rising)))
     way = alternate(bank, y, 3, max_iter=9, random_state=0)
     assert way.n_iter == 9
     assert (np.diff(way.loss) > 0).all()
+
+
+def test_the_papers_rule_stops_before_the_loss_rises(monkeypatch):
+    bank, y = setting()
+    losses = iter([9.0, 8.0, 7.0, 7.5, 1.0])
+    monkeypatch.setitem(module.LOSSES, "log", lambda scores, labels: np.array([next(losses)]))
+    moves = iter(range(99))
+    monkeypatch.setattr(module, "assign", lambda costs, **_: Moving(y, 2 * next(moves)))
+    way = alternate(bank, y, 3, max_iter=9, stop="rise", random_state=0)
+    np.testing.assert_array_equal(way.loss, [9.0, 8.0, 7.0])
+    np.testing.assert_array_equal(way.labels, np.roll(y, 2))
 
 
 class Moving:

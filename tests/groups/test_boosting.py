@@ -4,9 +4,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import boosting as twin
 
+from linkshift._core.messages import Refusal
 from linkshift.groups import boosting as module
 from linkshift.groups._boosting_loops import boost
-from linkshift.groups.boosting import draw_dyads, fit_classifiers, held_out_scores, log_loss
+from linkshift.groups.boosting import (
+    LOSSES,
+    assignment_costs,
+    draw_dyads,
+    exp_loss,
+    fit_classifiers,
+    held_out_scores,
+    log_loss,
+)
 from linkshift.groups.views import kernel_bank
 
 
@@ -54,12 +63,72 @@ def test_classifiers_are_the_literal_ones(seed):
     scores = found.scores(bank.columns(found.samples))
     for c in range(3):
         dyads = draw_dyads(y == c, 5, 4, number)
-        expected, stumps = twin.logit_boost(bank.values, y == c, np.ones(40, bool), dyads)
+        expected, stumps = twin.boosted(bank.values, y == c, np.ones(40, bool), dyads)
         np.testing.assert_allclose(scores[:, c], expected, rtol=1e-8, atol=1e-8)
         fields = (found.view, found.positive, found.negative, found.threshold)
         fields += (found.a, found.b, found.gain)
         ours = np.array([field[c] for field in fields]).T
         np.testing.assert_allclose(ours, np.array(stumps), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["log", "exp"])
+def test_all_candidates_are_the_literal_pool(loss):
+    # Ten folds' classifiers of every member with every other sample: section 4 as printed.
+    bank, y = setting(3, n=24)
+    options = {"n_rounds": 3, "n_candidates": "all", "loss": loss, "random_state": 0}
+    scores = held_out_scores(bank, y, 3, n_folds=4, **options)
+    fold, _ = folds_and_seed(y.size, 4, 0)
+    found = fit_classifiers(bank, y, 3, **options)
+    whole = found.scores(bank.columns(found.samples))
+    for c in range(3):
+        dyads = [twin.every_dyad(y == c)] * 3
+        expected = twin.held_out(bank.values, y == c, fold, dyads, loss)
+        np.testing.assert_allclose(scores[:, c], expected, rtol=1e-8, atol=1e-8)
+        expected, stumps = twin.boosted(bank.values, y == c, np.ones(24, bool), dyads, loss)
+        np.testing.assert_allclose(whole[:, c], expected, rtol=1e-8, atol=1e-8)
+        assert [tuple(s[:3]) for s in stumps] == list(
+            zip(found.view[c], found.positive[c], found.negative[c], strict=True)
+        )
+
+
+def test_bins_seldom_miss_the_best_hypercut():
+    ratios = []
+    for seed in range(4):
+        bank, y = setting(seed, n=24, apart=0.7)
+        found = fit_classifiers(bank, y, 3, n_rounds=1, n_candidates="all", random_state=0)
+        few = fit_classifiers(bank, y, 3, n_rounds=1, n_candidates=3, random_state=0)
+        assert (few.gain <= found.gain * (1 + 1e-9)).all()
+        for c in range(3):
+            w, z = twin.working(y == c, np.zeros(24), "log")
+            exact = twin.best_hypercut(bank.values, y == c, np.ones(24, bool), w, z)
+            ratios.append(found.gain[c, 0] / exact)
+    assert max(ratios) < 1 + 1e-9
+    assert min(ratios) > 0.75
+    assert np.median(ratios) > 1 - 1e-9
+
+
+def test_the_exponential_loss_falls_and_has_costs_of_its_own():
+    bank, y = setting(apart=3.0)
+    losses = []
+    for n_rounds in (1, 3, 9, 27):
+        found = fit_classifiers(bank, y, 3, n_rounds=n_rounds, loss="exp", random_state=0)
+        losses.append(exp_loss(found.scores(bank.columns(found.samples)), y).sum())
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.05 * 3 * y.size
+    scores = np.random.RandomState(0).normal(size=(y.size, 3))
+    for loss, total in LOSSES.items():
+        costs = assignment_costs(scores, loss)
+        other = (y + 1) % 3
+        rows = np.arange(y.size)
+        assert total(scores, y).sum() - total(scores, other).sum() == pytest.approx(
+            (costs[rows, y] - costs[rows, other]).sum()
+        )
+
+
+def test_all_candidates_need_all_kernels_in_memory():
+    bank, y = setting(max_bytes=0)
+    with pytest.raises(Refusal, match="Take a number of candidates"):
+        fit_classifiers(bank, y, 3, n_rounds=1, n_candidates="all")
 
 
 def test_five_points_by_hand():
@@ -126,7 +195,7 @@ def test_scores_beyond_doubt_are_alike(far):
         scores = np.where(member, start, -3.0)[:, None] * np.ones(2)
         choice, cut = np.zeros((1, 2, 2), int), np.zeros((1, 2, 4))
         fold, learns = np.arange(60) % 2, np.ones(2, bool)
-        boost(bank.values, dyads, dyads, member, fold, learns, scores, choice, cut)
+        boost(bank.values, dyads, dyads, member, fold, learns, False, scores, choice, cut)
         found.append((choice, cut))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-12)
@@ -327,6 +396,7 @@ def test_draws_are_redone_at_each_call_of_one_random_state():
         ({"n_folds": 1}, ValueError, "n_folds must be at least 2"),
         ({"n_rounds": 0}, ValueError, "n_rounds must be at least 1"),
         ({"n_candidates": 0}, ValueError, "n_candidates must be at least 1"),
+        ({"loss": "hinge"}, ValueError, "loss must be one of log, exp"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1"),
         ({"n_clusters": 0}, ValueError, "n_clusters must be at least 1"),
         ({"n_clusters": 2}, ValueError, "they go from 0 to 2"),

@@ -24,7 +24,7 @@ from linkshift.groups.alternation import (
     random_partition,
     spectral_partition,
 )
-from linkshift.groups.boosting import Classifiers, fit_classifiers, held_out_scores, log_loss
+from linkshift.groups.boosting import LOSSES, Classifiers, fit_classifiers, held_out_scores
 from linkshift.groups.consensus import consensus, loss_weights
 from linkshift.groups.samples import Samples, column_positions, is_several, ordered_tables
 from linkshift.groups.views import Gamma, KernelBank, Metric, kernel_bank
@@ -85,9 +85,16 @@ class GroupFeatureClustering(LinkedClusterer):
         Largest number of iterations from each.
     n_folds : int, default=10
         Scores of samples come from classifiers learned without their fold.
-    n_candidates : int, default=10
-        Pairs of samples tried for each weak learner (in every view). More are not better: they
-        fit noise.
+    n_candidates : int or "all", default=10
+        Pairs of samples tried for each weak learner (in every view). "all" are those of every
+        member with every other sample, as in the paper: many times slower, and more pairs are not
+        better, since they fit noise.
+    loss : {"log", "exp"}, default="log"
+        What labels and classifiers make small: the logistic loss above, or the exponential one,
+        :math:`\exp(-\tilde y_{ic} f_c(x_i))`. The paper has tried both and takes the first.
+    stop : {"rest", "rise"}, default="rest"
+        When to end before ``max_iter``: when labels do not change any more, or, as in the paper,
+        when the loss does not fall.
     consensus : bool, default=True
         Whether the partitions are brought together, those of little loss counting more
         (:func:`linkshift.groups.consensus.loss_weights`). If not, the one of least loss is taken,
@@ -148,7 +155,10 @@ class GroupFeatureClustering(LinkedClusterer):
     to the cluster whose classifier gives the highest score.
 
     Links of confidence one always hold. Others may be violated at a price that adds up with the
-    loss (:func:`linkshift.groups.assignment.assign`).
+    loss (:func:`linkshift.groups.assignment.assign`); it is a log-likelihood, as the logistic loss.
+
+    The paper's own algorithm is ``n_init=1, n_candidates="all", stop="rise"``, with 0.8 of the
+    smallest and 1.2 of the largest class as ``size_bounds``.
 
     References
     ----------
@@ -185,7 +195,9 @@ class GroupFeatureClustering(LinkedClusterer):
         "init": [StrOptions({"both", "random", "spectral"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_folds": [Interval(Integral, 2, None, closed="left")],
-        "n_candidates": [Interval(Integral, 1, None, closed="left")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), StrOptions({"all"})],
+        "loss": [StrOptions({"log", "exp"})],
+        "stop": [StrOptions({"rest", "rise"})],
         "consensus": ["boolean"],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -206,7 +218,9 @@ class GroupFeatureClustering(LinkedClusterer):
         init: Literal["both", "random", "spectral"] = "both",
         max_iter: int = 20,
         n_folds: int = 10,
-        n_candidates: int = 10,
+        n_candidates: int | Literal["all"] = 10,
+        loss: Literal["log", "exp"] = "log",
+        stop: Literal["rest", "rise"] = "rest",
         consensus: bool = True,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -224,6 +238,8 @@ class GroupFeatureClustering(LinkedClusterer):
         self.max_iter = max_iter
         self.n_folds = n_folds
         self.n_candidates = n_candidates
+        self.loss = loss
+        self.stop = stop
         self.consensus = consensus
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -290,10 +306,11 @@ class GroupFeatureClustering(LinkedClusterer):
         starts = [self._start(bank, constraints, i, seed) for i, seed in enumerate(seeds[3:])]
         history = self._alternate(bank, starts, constraints)
         labels = first_come(self._join(history, constraints, int(seeds[0])), np.int64)
-        loss, classifiers = self._judge(bank, labels, int(seeds[1]), int(seeds[2]))
+        n_iter = max(one.n_iter for one in history)
+        loss, classifiers = self._judge(bank, labels, n_iter, seeds[1:3])
         attributes = {
             "history_": history,
-            "n_iter_": max(one.n_iter for one in history),
+            "n_iter_": n_iter,
             "size_bounds_": constraints["size_bounds"],
             "loss_": loss,
             "classifiers_": classifiers,
@@ -359,6 +376,8 @@ class GroupFeatureClustering(LinkedClusterer):
                 max_iter=self.max_iter,
                 n_folds=self.n_folds,
                 n_candidates=self.n_candidates,
+                loss=self.loss,
+                stop=self.stop,
                 n_threads=max(1, threads // at_once),
                 random_state=random,
                 **constraints,
@@ -388,20 +407,22 @@ class GroupFeatureClustering(LinkedClusterer):
         )
 
     def _judge(
-        self, bank: KernelBank, labels: Array, held_out_seed: int, seed: int
+        self, bank: KernelBank, labels: Array, n_iter: int, seeds: Array
     ) -> tuple[float, Classifiers]:
         """Learn the classifiers of the final labels, and what they lose."""
+        last = n_iter if self.stop == "rise" else self.max_iter
         options: dict[str, Any] = {
-            "n_rounds": self.base + (self.max_iter - 1) * self.step,
+            "n_rounds": self.base + (last - 1) * self.step,
             "n_candidates": self.n_candidates,
+            "loss": self.loss,
             "n_threads": n_threads(self.n_jobs),
         }
         problem = (bank, labels, int(labels.max()) + 1)
         scores = held_out_scores(
-            *problem, n_folds=self.n_folds, random_state=held_out_seed, **options
+            *problem, n_folds=self.n_folds, random_state=int(seeds[0]), **options
         )
-        loss = float(log_loss(scores, labels).sum())
-        return loss, fit_classifiers(*problem, random_state=seed, **options)
+        loss = float(LOSSES[self.loss](scores, labels).sum())
+        return loss, fit_classifiers(*problem, random_state=int(seeds[1]), **options)
 
     def _predict(self, data: Samples) -> Array:
         columns = data.bank.transform(data.views, samples=self.classifiers_.samples)

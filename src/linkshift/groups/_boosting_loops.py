@@ -27,13 +27,14 @@ LOG2_E = 1.4426950408889634
 
 
 @jit
-def boost(table, ends, samples, member, fold, learns, scores, choice, cut):
+def boost(table, ends, samples, member, fold, learns, exponential, scores, choice, cut):
     """Add a weak learner to the classifier of every fold, round after round.
 
     ``table`` (M, s, n) float32 holds kernel columns, ``ends`` (R, K, 2) where the end points of
-    round r's dyads stand in it, and ``samples`` (R, K, 2) which samples these are. ``member`` (n,)
-    is 1.0 in the cluster, 0.0 outside. Fold j learns from samples i with ``fold[i] != j``, with
-    dyads whose ends are such samples, if ``learns[j]``.
+    round r's dyads stand in it, and ``samples`` (R, K, 2) which samples these are; (1, K, 2) if all
+    rounds have the same. ``member`` (n,) is 1.0 in the cluster, 0.0 outside. Fold j learns from
+    samples i with ``fold[i] != j``, with dyads whose ends are such samples, if ``learns[j]``.
+    ``exponential`` tells which loss falls: the exponential one, or that of log-likelihood.
 
     ``scores`` (n, F) are updated. ``choice`` (R, F, 2) receives view and dyad, -1 for none, and
     ``cut`` (R, F, 4) threshold, a, b and gain.
@@ -49,15 +50,16 @@ def boost(table, ends, samples, member, fold, learns, scores, choice, cut):
     best = np.empty(n_folds)
     best_bin = np.empty(n_folds, np.int64)
     best_range = np.empty((n_folds, 2), np.float32)
-    for r in range(ends.shape[0]):
-        _respond(scores, member, fold, work, total)
+    for r in range(choice.shape[0]):
+        here = min(r, ends.shape[0] - 1)
+        _respond(scores, member, fold, exponential, work, total)
         best[:] = 0.0
         best_range[:] = 0.0
         choice[r] = -1
         for m in range(table.shape[0]):
             for k in range(ends.shape[1]):
-                p, q = samples[r, k, 0], samples[r, k, 1]
-                _project(table[m, ends[r, k, 0]], table[m, ends[r, k, 1]], values)
+                p, q = samples[here, k, 0], samples[here, k, 1]
+                _project(table[m, ends[here, k, 0]], table[m, ends[here, k, 1]], values)
                 low, scale = _range(values, p, q)
                 if scale == 0.0:
                     continue
@@ -87,17 +89,18 @@ def boost(table, ends, samples, member, fold, learns, scores, choice, cut):
                     scores[i, j] += step
                 continue
             m, k = choice[r, j, 0], choice[r, j, 1]
-            _project(table[m, ends[r, k, 0]], table[m, ends[r, k, 1]], values)
+            _project(table[m, ends[here, k, 0]], table[m, ends[here, k, 1]], values)
             _bin(values, best_range[j, 0], best_range[j, 1], bins)
             cut[r, j, 3] = best[j]
             _learn(values, bins, best_bin[j], work, fold, j, scores, cut[r, j])
 
 
 @jit
-def _respond(scores, member, fold, work, total):
+def _respond(scores, member, fold, exponential, work, total):
     """Weights, then weighted working responses, of all folds in each row of ``work``.
 
-    With z clipped to c, w z is y - p clipped to c w.
+    With z clipped to c, w z is y - p clipped to c w. For the exponential loss z is 1 in the cluster
+    and -1 outside.
     """
     n, n_folds = scores.shape
     total[:] = 0.0
@@ -105,6 +108,11 @@ def _respond(scores, member, fold, work, total):
         weights, responses = work[i, :n_folds], work[i, n_folds:]
         for j in range(n_folds):
             score = min(max(scores[i, j], -STEEP), STEEP)
+            if exponential:
+                sign = 2.0 * member[i] - 1.0
+                weights[j] = max(exp2(-LOG2_E * sign * score), FLOOR)
+                responses[j] = sign * weights[j]
+                continue
             p = 1.0 / (1.0 + exp2(-LOG2_E * score))
             weight = max(p * (1.0 - p), FLOOR)
             most = CLIP * weight

@@ -16,10 +16,10 @@ over partitions Y that respect size bounds and links (eq. 2 to 9). In iteration 
 
    and the sum does not depend on c: labels maximise the sum of the scores.
 
-Other than in the paper, a rise of the loss is no reason to stop: folds and weak learners are drawn
-anew in every iteration and the number of weak learners grows, so that the loss goes up and down
-while labels still improve. For the same reason the labels to take are the last ones: those of
-least loss among the last few are no better.
+The paper stops when the loss does not fall (``stop="rise"``). Here that is no reason to stop by
+default: folds and weak learners are drawn anew in every iteration and the number of weak learners
+grows, so that the loss goes up and down while labels still improve. For the same reason the labels
+to take are the last ones: those of least loss among the last few are no better.
 
 References
 ----------
@@ -30,14 +30,14 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from linkshift.groups.assignment import assign
-from linkshift.groups.boosting import held_out_scores, log_loss
+from linkshift.groups.boosting import LOSSES, Loss, assignment_costs, held_out_scores
 from linkshift.groups.spectral import kernel_factor, spectral_clusters
 from linkshift.groups.views import KernelBank
 from linkshift.links import ClosedLinks, Links
@@ -121,15 +121,18 @@ def alternate(
     base: int = 5,
     step: int = 2,
     max_iter: int = 20,
+    stop: Literal["rest", "rise"] = "rest",
+    loss: Loss = "log",
     random_state: Seed = None,
     **boosting: Any,
 ) -> Alternation:
     """Learn classifiers and assign labels in turn, beginning with the given labels.
 
     Iteration t = 0, 1, ... has base + t step weak learners: later ones trust the labels more. Ends
-    after ``max_iter`` iterations, or when two in a row have changed no label. Links of confidence 1
-    hold in every iteration; others have a price. ``boosting`` are the other parameters of
-    :func:`linkshift.groups.boosting.held_out_scores`.
+    after ``max_iter`` iterations, or when two in a row have changed no label; with ``stop="rise"``
+    also before the first iteration whose loss is not below the last one's, which is not kept.
+    Links of confidence 1 hold in every iteration; others have a price. ``boosting`` are the other
+    parameters of :func:`linkshift.groups.boosting.held_out_scores`, which takes ``loss`` too.
 
     Examples
     --------
@@ -153,10 +156,20 @@ def alternate(
     for t in range(max_iter):
         n_rounds = base + t * step
         scores = held_out_scores(
-            bank, partitions[-1], n_clusters, n_rounds=n_rounds, random_state=random, **boosting
+            bank,
+            partitions[-1],
+            n_clusters,
+            n_rounds=n_rounds,
+            loss=loss,
+            random_state=random,
+            **boosting,
         )
-        found = assign(-scores, size_bounds=size_bounds, links=links, gap=_NEAR).labels
-        losses.append(float(log_loss(scores, found).sum()))
+        costs = assignment_costs(scores, loss)
+        found = assign(costs, size_bounds=size_bounds, links=links, gap=_NEAR).labels
+        lost = float(LOSSES[loss](scores, found).sum())
+        if stop == "rise" and losses and lost >= losses[-1]:
+            break
+        losses.append(lost)
         changed.append(float((found != partitions[-1]).mean()))
         partitions.append(found)
         if changed[-_AT_REST:] == [0.0] * _AT_REST:

@@ -15,7 +15,12 @@ so that :math:`f_c` is the log-odds of belonging to c. LogitBoost [2]_ starts fr
 :math:`z_i = (y_i - p_i) / w_i` best in squares weighted by :math:`w_i = p_i (1 - p_i)`. Here z is
 held within 4 and w above 1e-5: a sample that looks mislabelled cannot pull hard.
 
-Each round tries few fresh dyads, the same ones in every view; more of them fit noise. Projections
+With the exponential loss :math:`\sum_i \exp(-\tilde y_{ic} f_c(x_i))` instead (the paper's other
+choice), :math:`f_c` is half the log-odds, and Newton's steps are those of Gentle AdaBoost [2]_:
+:math:`w_i = \exp(-\tilde y_i f(x_i))` and :math:`z_i = \tilde y_i`.
+
+Each round tries few fresh dyads, the same ones in every view, or all there are, as the paper does:
+each member with each other sample. Projections
 :math:`k_m(x_p, x) - k_m(x_n, x)` are put into 64 bins over the range that samples other than the
 two ends have, and sums over bins tell the best cut. Of cuts that are equally good, which is common
 when clusters are well apart, the one whose projections have the widest range counts, and then the
@@ -27,7 +32,8 @@ nothing to learn, and the score is the constant
 
 .. math:: \ln \frac{n_+ + 1/2}{n_- + 1/2},
 
-counts being those of the samples to learn from: low, but finite, for an empty cluster.
+counts being those of the samples to learn from: low, but finite, for an empty cluster. (Half of it
+for the exponential loss.)
 
 Random draws are seeded by a number from the random state and the cluster's first sample. Hence
 numbering the clusters otherwise reorders the columns of the scores and changes nothing else; more
@@ -44,16 +50,22 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from linkshift._core.arrays import Array
+from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
 from linkshift.groups._boosting_loops import boost
 from linkshift.groups.views import Columns, KernelBank
 
+Loss = Literal["log", "exp"]
+Candidates = int | Literal["all"]
+
+_CERTAIN = 15.0  # scores beyond this cost no more: exponentials must not swamp what others cost
 _BLOCK_BYTES = 1 << 26  # of kernel columns computed at once, where the bank does not store them
 
 
@@ -118,7 +130,8 @@ def held_out_scores(
     *,
     n_rounds: int,
     n_folds: int = 10,
-    n_candidates: int = 10,
+    n_candidates: Candidates = 10,
+    loss: Loss = "log",
     random_state: int | np.random.RandomState | None = None,
     n_threads: int = 1,
 ) -> Array:
@@ -138,9 +151,11 @@ def held_out_scores(
         Number of clusters, C, and of weak learners in a classifier.
     n_folds : int, default=10
         Folds; no more than samples are made.
-    n_candidates : int, default=10
+    n_candidates : int or "all", default=10
         Dyads tried in each round (in every view). All folds share them, and each leaves out those
         with an end in it: about a fifth of ten folds' dyads.
+    loss : {"log", "exp"}, default="log"
+        What the classifiers make small.
     random_state : int, RandomState or None, default=None
         Seed of folds and dyads.
     n_threads : int, default=1
@@ -148,8 +163,8 @@ def held_out_scores(
     """
     if n_folds < 2:
         raise ValueError(f"n_folds must be at least 2, got {n_folds}: one holds out everything.")
-    counts = {"n_rounds": n_rounds, "n_candidates": n_candidates, "n_threads": n_threads}
-    y = _check(bank, labels, n_clusters, **counts)
+    how = _How(n_rounds, n_candidates, loss)
+    y = _check(bank, labels, how, n_clusters=n_clusters, n_threads=n_threads)
     random = check_random_state(random_state)
     n = y.size
     fold = random.permutation(n) % min(n_folds, n)
@@ -157,7 +172,7 @@ def held_out_scores(
     out = np.empty((n, n_clusters))
 
     def one(c: int) -> None:
-        scores = _learn(bank, y == c, fold, n_rounds, n_candidates, seed)[1]
+        scores = _learn(bank, y == c, fold, how, seed)[1]
         out[:, c] = scores[np.arange(n), fold]
 
     with threads(n_threads) as pool:  # each cluster writes to places of its own
@@ -171,7 +186,8 @@ def fit_classifiers(
     n_clusters: int,
     *,
     n_rounds: int,
-    n_candidates: int = 10,
+    n_candidates: Candidates = 10,
+    loss: Loss = "log",
     random_state: int | np.random.RandomState | None = None,
     n_threads: int = 1,
 ) -> Classifiers:
@@ -196,8 +212,8 @@ def fit_classifiers(
     >>> classifiers.scores(bank.transform(new, samples=classifiers.samples)).argmax(axis=1)
     array([0, 1])
     """
-    counts = {"n_rounds": n_rounds, "n_candidates": n_candidates, "n_threads": n_threads}
-    y = _check(bank, labels, n_clusters, **counts)
+    how = _How(n_rounds, n_candidates, loss)
+    y = _check(bank, labels, how, n_clusters=n_clusters, n_threads=n_threads)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     everyone = np.full(y.size, -1)  # in no fold: nobody is held out
     shape = (n_clusters, n_rounds)
@@ -206,12 +222,12 @@ def fit_classifiers(
     start = np.zeros(n_clusters)
 
     def one(c: int) -> None:
-        first, _, dyads, choice, cut = _learn(bank, y == c, everyone, n_rounds, n_candidates, seed)
+        first, _, dyads, choice, cut = _learn(bank, y == c, everyone, how, seed)
         start[c] = first[0]
         view, dyad = choice[:, 0, 0], choice[:, 0, 1]
         cuts = np.flatnonzero(view >= 0)
         whole[0, c] = view
-        whole[1:, c, cuts] = dyads[cuts, dyad[cuts]].T
+        whole[1:, c, cuts] = dyads[np.minimum(cuts, len(dyads) - 1), dyad[cuts]].T
         real[:, c] = cut[:, 0].T
 
     with threads(n_threads) as pool:  # each cluster writes to places of its own
@@ -233,28 +249,70 @@ def log_loss(scores: ArrayLike, labels: ArrayLike) -> Array:
     return np.asarray(np.logaddexp(0.0, np.where(member, -f, f)).sum(axis=0))
 
 
+def exp_loss(scores: ArrayLike, labels: ArrayLike) -> Array:
+    r"""Exponential loss of each cluster's classifier, shape (n_clusters,).
+
+    .. math:: \sum_i \exp(-\tilde y_{ic} f_c(x_i))
+
+    Scores beyond 15 count as 15, here and in the costs of `assignment_costs`.
+    """
+    f = np.clip(np.asarray(scores, dtype=np.float64), -_CERTAIN, _CERTAIN)
+    member = np.asarray(labels)[:, None] == np.arange(f.shape[1])
+    return np.asarray(np.exp(np.where(member, -f, f)).sum(axis=0))
+
+
+#: The loss of each cluster's classifier by name.
+LOSSES = {"log": log_loss, "exp": exp_loss}
+
+
+def assignment_costs(scores: Array, loss: Loss) -> Array:
+    r"""Give the cost of each cluster for each sample (eq. 13), but for a constant a sample.
+
+    It is the loss as a member less the loss as none: :math:`-f_c` for the loss of log-likelihood,
+    :math:`e^{-f_c} - e^{f_c}` for the exponential one.
+    """
+    if loss == "log":
+        return -scores
+    return np.asarray(-2.0 * np.sinh(np.clip(scores, -_CERTAIN, _CERTAIN)))
+
+
+class _How(NamedTuple):
+    """What classifiers are made of."""
+
+    n_rounds: int
+    n_candidates: Candidates
+    loss: Loss
+
+
 def _learn(
-    bank: KernelBank, member: Array, fold: Array, n_rounds: int, n_candidates: int, seed: int
+    bank: KernelBank, member: Array, fold: Array, how: _How, seed: int
 ) -> tuple[Array, Array, Array, Array, Array]:
     """One cluster against the rest, in all folds.
 
     Gives constants to start from, scores (n, folds), dyads (rounds, candidates, 2), and what
-    ``boost`` chose of them.
+    ``boost`` chose of them. Where all dyads are tried, they stand there once for all rounds.
     """
+    n_rounds, n_candidates, exponential = how.n_rounds, how.n_candidates, how.loss == "exp"
     n_folds = max(int(fold.max()) + 1, 1)
     learning = fold[:, None] != np.arange(n_folds)
     inside = (learning & member[:, None]).sum(axis=0)
     outside = learning.sum(axis=0) - inside
     learns = (inside > 0) & (outside > 0)
-    start = np.where(learns, 0.0, np.log((inside + 0.5) / (outside + 0.5)))
+    odds = np.log((inside + 0.5) / (outside + 0.5))
+    start = np.where(learns, 0.0, 0.5 * odds if exponential else odds)
     scores = np.tile(start, (member.size, 1))
     choice = np.full((n_rounds, n_folds, 2), -1, dtype=np.int64)
     cut = np.zeros((n_rounds, n_folds, 4))
-    dyads = np.full((n_rounds, n_candidates, 2), -1, dtype=np.int64)
     if not learns.any():
+        return start, scores, np.empty((0, 0, 2), dtype=np.int64), choice, cut
+    given = (member.astype(np.float64), fold, learns, exponential)
+    if n_candidates == "all":
+        assert bank.values is not None  # _check has seen to it
+        dyads = all_dyads(member)[None]
+        boost(bank.values, dyads, dyads, *given, scores, choice, cut)
         return start, scores, dyads, choice, cut
     dyads = draw_dyads(member, n_rounds, n_candidates, seed)
-    step, given = n_rounds, (member.astype(np.float64), fold, learns)
+    step = n_rounds
     if bank.values is None:
         step = max(1, _BLOCK_BYTES // (4 * bank.n_views * bank.n_samples * 2 * n_candidates))
     for first in range(0, n_rounds, step):
@@ -277,11 +335,32 @@ def draw_dyads(member: Array, n_rounds: int, n_candidates: int, seed: int) -> Ar
     return np.stack([towards, away], axis=-1).astype(np.int64)
 
 
-def _check(bank: KernelBank, labels: ArrayLike, n_clusters: int, **counts: int) -> Array:
+def all_dyads(member: Array) -> Array:
+    """All samples of the cluster with all of the rest, shape (N+ N-, 2)."""
+    inside, outside = np.flatnonzero(member), np.flatnonzero(~member)
+    pairs = np.meshgrid(inside, outside, indexing="ij")
+    return np.stack(pairs, axis=-1).reshape(-1, 2).astype(np.int64)
+
+
+def _check(bank: KernelBank, labels: ArrayLike, how: _How, **counts: int) -> Array:
     """Labels as integers; refuse what makes no sense."""
-    for name, value in {"n_clusters": n_clusters, **counts}.items():
+    if how.loss not in LOSSES:
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {how.loss!r}.")
+    counts |= {"n_rounds": how.n_rounds}
+    if how.n_candidates != "all":
+        counts |= {"n_candidates": how.n_candidates}
+    elif bank.values is None:
+        raise Refusal(
+            f'n_candidates="all" needs the kernels of all pairs in memory, and those of '
+            f"{bank.n_samples} samples in {bank.n_views} views are too large.",
+            "Take a number of candidates, or fewer samples.",
+            parameter="n_candidates",
+            value="all",
+        )
+    for name, value in counts.items():
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}.")
+    n_clusters = counts["n_clusters"]
     y = np.asarray(labels)
     if y.shape != (bank.n_samples,):
         raise ValueError(
