@@ -50,7 +50,9 @@ def faces(seed: int = 0, *, per_group: int = 17) -> Faces:
     """Draw the four groups of conditions; fewer subjects each make a smaller problem."""
     frontal, posed = (datasets.load(name) for name in NEEDED)
     rng = np.random.default_rng(seed)
-    images, y, group = [], [], []
+    images: list[Array] = []
+    y: list[int] = []
+    group: list[int] = []
 
     def add(faces_of_one: list[Array], kind: int) -> None:
         subject = len(set(y))

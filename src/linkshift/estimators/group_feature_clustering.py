@@ -87,8 +87,7 @@ class GroupFeatureClustering(LinkedClusterer):
         Scores of samples come from classifiers learned without their fold.
     n_candidates : int or "all", default=10
         Pairs of samples tried for each weak learner (in every view). "all" are those of every
-        member with every other sample, as in the paper: many times slower, and more pairs are not
-        better, since they fit noise.
+        member with every other sample, as in the paper, and take many times as long.
     loss : {"log", "exp"}, default="log"
         What labels and classifiers make small: the logistic loss above, or the exponential one,
         :math:`\exp(-\tilde y_{ic} f_c(x_i))`. The paper has tried both and takes the first.
