@@ -1,4 +1,4 @@
-"""Pictures after figures 3, 4, 6, 8 and 9 of Tuzel et al. (2009), as far as the data allow.
+"""Pictures after figures 1, 3, 4, 6, 8 and 9 of Tuzel et al. (2009), as far as the data allow.
 
 ``python -m benchmarks.papers.kernel_pictures [--out docs/images]``. Needs matplotlib. The faces and
 the histograms need their data sets (``linkshift.datasets``); without them their pictures are left
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")  # points without links can be slow to arrive
     here = datasets.available()
+    quadratic(out / "kernel_quadratic.png")
     synthetic(out / "kernel_lines_and_circles.png")
     if here["face_pie_pose27"]:
         draw = kernel_ms.faces(0, 0, 4, "far lights")
@@ -43,6 +44,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         distances(out / "kernel_histograms.png", kernel_ms.histograms(0, 10), kernel="chi2")
         curve(out / "kernel_links_curve.png")
     return 0
+
+
+def quadratic(path: Path) -> None:
+    """Figure 1: points on a line, on the parabola (x, x^2), and on the null space of one link."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(mean, 0.35, 50) for mean in (-2.0, 0.0, 2.0)])
+    pair = np.argmin(np.abs(x + 2.0)), np.argmin(np.abs(x - 2.0))
+    raised = np.column_stack([x, x**2])
+    across = raised[pair[1]] - raised[pair[0]]
+    free = np.array([-across[1], across[0]]) / np.linalg.norm(across)
+    model = KernelMeanShift(kernel="linear", n_neighbors=40).fit(raised, links=Links(must=[pair]))
+    colours = plt.get_cmap("tab10")(model.labels_ % 10)
+    figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.2))
+    flat = np.zeros_like(x)
+    for axis, points, words in (
+        (axes[0], np.column_stack([x, flat]), "one dimension and a linked pair"),
+        (axes[1], raised, "mapped to (x, x^2); line: the null space"),
+        (
+            axes[2],
+            np.column_stack([raised @ free, flat]),
+            f"projected: {model.n_clusters_} clusters",
+        ),
+    ):
+        axis.scatter(*points.T, s=10, c=colours)
+        axis.scatter(*points[list(pair)].T, s=70, c="crimson", marker="x")
+        axis.set_title(words, fontsize=10)
+    begin = raised[pair[0]]
+    axes[1].annotate("", raised[pair[1]], begin, arrowprops={"arrowstyle": "->"})
+    axes[1].axline((0.0, 0.0), tuple(free), color="crimson", linewidth=1)
+    axes[0].set_yticks([])
+    axes[2].set_yticks([])
+    save(figure, path)
 
 
 def synthetic(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.harness import Options
-from benchmarks.papers import kernel_ms
+from benchmarks.papers import kernel_ms, kernel_photos
 
 from linkshift import Links, datasets
 
@@ -83,6 +83,22 @@ def test_a_row_counts_what_is_perfect():
     assert cells["clusters"] == 6.0
     assert cells["ACC %"] == 87.5
     assert cells["paper clusters"] == 5
+
+
+def test_printed_accuracy_of_photographs_is_for_ten_links():
+    scores = [kernel_ms.Score(0.5, 0.5, 4, 1.0)]
+    for setting, printed in (("10 links a class, k 20", 99.75), ("3 links a class, k 20", None)):
+        cells = kernel_ms.row("figures 8, 9", "Caltech-4", setting, "projected", scores).cells
+        assert cells["paper ACC %"] == printed
+
+
+def test_words_of_photographs_are_shares():
+    pytest.importorskip("cv2")
+    images = (255 * np.random.default_rng(0).random((3, 60, 80))).astype(np.uint8)
+    rows, counts = kernel_photos.bags(images, n_words=5)
+    assert rows.shape == (3, 5)
+    assert (counts > 0).all()
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("part", ["lines", "circles", "speed"])

@@ -12,6 +12,7 @@ from tests.reference import refinement as twin
 
 from linkshift import Links, refine
 from linkshift._core.messages import Advice
+from linkshift.links import ClosedLinks
 from linkshift.modes import merge_close
 from linkshift.refinement import (
     absorb_dust,
@@ -19,8 +20,10 @@ from linkshift.refinement import (
     merge_by_votes,
     nearest_rows,
     neighbours_vote,
+    refined,
     settle,
 )
+from linkshift.refinement.refining import neighbours_by_size
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -288,6 +291,26 @@ def test_a_row_by_itself_goes_with_a_large_cluster():
     labels = np.repeat([0, 1, 2], [20, 1, 20])
     found = refine(X, labels, Links(cannot=[(0, 40)]))
     np.testing.assert_array_equal(found, np.repeat([0, 1], [21, 20]))
+
+
+def test_a_cluster_in_pieces_is_not_outvoted_where_neighbours_go_by_size():
+    piece, rest = np.linspace(0, 0.1, 6), np.linspace(-10, -9, 15)
+    other = np.linspace(0.21, 0.24, 21)
+    far = [100.0 * c + other for c in range(1, 20)]
+    X = np.concatenate([piece, rest, other, *far])[:, None]
+    labels = np.repeat(range(21), 21)
+    closed = ClosedLinks(Links(must=[(0, 10)]), 441)
+    assert neighbours_by_size(labels) == 7
+    np.testing.assert_array_equal(refined(X, labels, closed, n_neighbors=None), labels)
+    assert not same_partition(refined(X, labels, closed), labels)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "k"), [([], 5), ([3, 3], 5), ([30, 30, 1, 1], 10), ([100] + [1] * 90, 20)]
+)
+def test_neighbours_by_size(sizes, k):
+    noise = [-1]  # noise is no cluster
+    assert neighbours_by_size(np.array([*noise, *np.repeat(range(len(sizes)), sizes)], int)) == k
 
 
 def test_records_that_a_link_parts_do_not_go_to_strangers():

@@ -18,7 +18,7 @@ from linkshift.refinement.settling import settle
 from linkshift.refinement.votes import merge_by_votes
 from linkshift.shift.neighbours import nearest_neighbours
 
-__all__ = ["nearest_of", "refine", "refined", "refined_part"]
+__all__ = ["nearest_of", "neighbours_by_size", "refine", "refined", "refined_part"]
 
 
 def refine(
@@ -113,7 +113,7 @@ def refined(
     labels: Array,
     closed: ClosedLinks,
     *,
-    n_neighbors: int = 20,
+    n_neighbors: int | None = 20,
     enforce: bool = True,
     n_clusters: int | None = None,
     max_clusters: int | None = None,
@@ -121,16 +121,29 @@ def refined(
 ) -> Array:
     """Do what :func:`refine` does, with links that are closed and arguments that are checked.
 
-    Other options are those of :func:`settle`. What stays broken is left to the caller to tell.
+    Without a number of neighbours it is that of `neighbours_by_size`. Other options are those of
+    :func:`settle`. What stays broken is left to the caller to tell.
     """
     labels = dense(labels)
     if len(closed):
         closed = closed_for(closed, n_clusters, max_clusters)
-        neighbours = nearest_rows(X, n_neighbors)
-        labels = settle(merge_by_votes(labels, closed.links), closed, neighbours, **options)
+        labels = merge_by_votes(labels, closed.links)
+        k = neighbours_by_size(labels) if n_neighbors is None else n_neighbors
+        neighbours = nearest_rows(X, k)
+        labels = settle(labels, closed, neighbours, **options)
         if enforce:
             labels = hold(labels, agreeing(closed), neighbours)
     return to_count(X, labels, closed, exactly=n_clusters, at_most=max_clusters)
+
+
+def neighbours_by_size(labels: Array) -> int:
+    """Give a third of the cluster that the median row is in, 5 to 20.
+
+    Of a cluster of 21 rows in pieces of six, twenty neighbours are mostly strangers.
+    """
+    labels = labels[labels >= 0]
+    typical = float(np.median(np.bincount(labels)[labels])) if labels.size else 0.0
+    return int(np.clip(typical / 3.0, 5, 20))
 
 
 def nearest_of(X: Array, rows: Array) -> Array | None:
@@ -147,10 +160,11 @@ def refined_part(
 ) -> Array:
     """Refine some rows and the linked ones; others go as the nearest of these rows."""
     if nearest is None:
-        return refined(X, labels, closed)
+        return refined(X, labels, closed, n_neighbors=None)
     chosen = np.union1d(rows, np.concatenate([closed.links.must, closed.links.cannot]))
     labels = labels.copy()
-    labels[chosen] = refined(X[chosen], labels[chosen], closed.take(chosen))
+    part = closed.take(chosen)
+    labels[chosen] = refined(X[chosen], labels[chosen], part, n_neighbors=None)
     others = np.setdiff1d(np.arange(labels.shape[0]), chosen)
     labels[others] = labels[rows[nearest[others]]]
     return np.unique(labels, return_inverse=True)[1]
