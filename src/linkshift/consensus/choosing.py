@@ -184,10 +184,10 @@ def consensus(
     """Choose a partition by quality and, where there are links, by their evidence.
 
     Small groups have a quality halfway between their own and that of the best other candidate.
-    Where they are more than other families go to, that is the best that no link has a part in: clusters
-    of a graph that links have bent are too few there, and yet keep to those very links. A number
-    of clusters, or the largest, is what the caller knows; both above one. Candidates that no link
-    has a part in may be at hand from an earlier call.
+    Where they are more than other families go to, that is the best that no link has a part in:
+    clusters of a graph that links have bent are too few there, and yet keep to those very
+    links. A number of clusters, or the largest, is what the caller knows; both above one.
+    Candidates that no link has a part in may be at hand from an earlier call.
     """
     how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
     made = 0.0 if unlinked is None else WORK.candidates
