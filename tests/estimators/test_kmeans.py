@@ -78,7 +78,7 @@ def test_links_are_refused_with_a_remedy(given):
 def test_the_one_call_takes_starts_and_distances():
     found = linkshift.cluster(X, method="kmeans", n_clusters=4, metric="cosine", init="greedy")
     assert (found.model.metric, found.model.init) == ("cosine", "greedy")
-    assert found.done == "K-means, by cosine, 4 clusters, the best of 10 starts (greedy)."
+    assert found.done == "K-means, by cosine, 4 clusters, the best of up to 10 starts (greedy)."
     both = linkshift.cluster(
         X, Links(must=[(0, 1)]), method="kmeans", n_clusters=4, metric="cosine", max_iter=50
     )

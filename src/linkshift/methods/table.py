@@ -79,7 +79,7 @@ def _make_kmeans(setting: Setting, n_clusters: int, **params: Any) -> Any:
 
 def _describe_kmeans(model: Any) -> str:
     by, inner = f"; then refine with {counted(len(model.links_), 'link')}", _inner(model)[0]
-    starts = f"the best of {inner.n_init} starts ({inner.init})"
+    starts = f"the best of up to {inner.n_init} starts ({inner.init})"
     size = counted(model.n_clusters_, "cluster")
     return f"K-means{_by(inner)}, {size}, {starts}{by if len(model.links_) else ''}."
 
