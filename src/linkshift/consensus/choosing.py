@@ -183,11 +183,11 @@ def consensus(
 ) -> Consensus:
     """Choose a partition by quality and, where there are links, by their evidence.
 
-    Small groups have a quality halfway between their own and that of the best other candidate.
-    Where they are more than other families go to, that is the best that no link has a part in:
-    clusters of a graph that links have bent are too few there, and yet keep to those very
-    links. A number of clusters, or the largest, is what the caller knows; both above one.
-    Candidates that no link has a part in may be at hand from an earlier call.
+    Small groups have a quality halfway between their own and that of the best other candidate;
+    where they are more than other families go to, of the best that no link has a part in. Clusters
+    of a graph that links have bent are too few there, and yet keep to those very links. A number
+    of clusters, or the largest, is what the caller knows; both above one. Candidates that no link
+    has a part in may be at hand from an earlier call.
     """
     how: dict[str, Any] = {"also": n_clusters, "n_threads": n_threads}
     made = 0.0 if unlinked is None else WORK.candidates
@@ -203,10 +203,10 @@ def consensus(
         found += linked_candidates(bent, progress=making, **how)
     small = small_groups(X, links, n_clusters)
     tell(last, 1, 2)
-    k, most_cut = 0 if small is None else int(small.labels.max()) + 1, counts(len(X))[-1]
+    others_go_to = counts(len(X))[-1]
     # With fewer clusters they are not small, and families that look at graphs know better.
-    if k > (most_cut if n_clusters else min(most_cut, len(X) // _ROWS_EACH)):
-        assert small is not None
+    least = others_go_to if n_clusters else min(others_go_to, len(X) // _ROWS_EACH)
+    if small is not None and small.labels.max() >= least:
         found += Candidates(small.labels[None], np.zeros(1, dtype=np.int64))
     else:
         small = None
@@ -220,7 +220,7 @@ def consensus(
     most = n_clusters or max_clusters or found.sizes.max()
     score[(found.sizes > most) | (found.sizes < (n_clusters or 2))] = -np.inf
     if small is not None:
-        rivals = n_unlinked if k > most_cut else len(score) - 1
+        rivals = n_unlinked if found.sizes[-1] > others_go_to else len(score) - 1
         rival = int(score[:rivals].argmax())
         ahead = score[-1] + _BLIND * (worth[rival] - worth[-1]) > score[rival]
         score[-1] = np.inf if ahead else -np.inf
