@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.quality.records import STYLES, Style, draw, people
 
 
