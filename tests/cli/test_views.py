@@ -181,6 +181,7 @@ def test_options_reach_the_estimator(run, views, monkeypatch):
         self.labels_ = np.zeros(60, dtype=int)
         self.size_bounds_ = (0, 60)
         self.view_importances_ = np.full((1, 2), 0.5)
+        self._fit_X = np.arange(60.0)[:, None]
         return self
 
     monkeypatch.setattr(GroupFeatureClustering, "fit", spy)

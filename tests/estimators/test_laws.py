@@ -146,7 +146,7 @@ BY_CHANCE = [
 ]
 # Where links settle labels, or make them hold, rows are visited one after the other.
 ROW_BY_ROW = ["CMS", "CMS growing", "CMS refine=None", "CMS enforce=False", "CMS blurring, flat"]
-ROW_BY_ROW += ["Refined", "Refined by links", "CDBSCAN", "CDBSCAN, leaves"]
+ROW_BY_ROW += ["Refined", "Refined by links", "Kernel learn", "CDBSCAN", "CDBSCAN, leaves"]
 ROW_BY_ROW += ["MeanShift skipping"]  # and where rows near the path of another take its mode
 
 

@@ -217,7 +217,7 @@ def elbow(curve: Elbow, *, ax: Axes | None = None, title: str | None = None) -> 
 
     Examples
     --------
-    >>> from linkshift.image import Elbow
+    >>> from linkshift.kmeans import Elbow
     >>> from matplotlib import pyplot as plt
     >>> ax = elbow(Elbow(np.array([1, 2, 3, 4]), np.array([90.0, 20.0, 15.0, 12.0]), 2))
     >>> ax.texts[0].get_text()
