@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.helpers import some_links
 from tests.reference import consensus as twin
@@ -77,6 +77,7 @@ def test_the_less_sure_a_link_is_the_less_it_says(kind):
     np.testing.assert_allclose(quiet, 0.25 * loud)
 
 
+@example(1200, 4, 3, 4)  # a must-link within a group of two: both say nothing together
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.integers(4, 40), st.integers(0, 20), st.integers(1, 6))
 def test_groups_say_what_their_pairs_share(seed, n, m, n_groups):

@@ -13,6 +13,7 @@ from linkshift.spaces.graph import symmetric_walk
 __all__ = ["bent_by_links", "spread"]
 
 _ALPHA = 0.8  # how far links spread: the share of a row's word that it has from its neighbours
+_ROUNDING = 1e-13  # of the surest link
 _FAINT = 1e-4  # weight of an edge that links speak against
 _FULL = 0.99  # quantile of what edges hear that counts as certainty
 
@@ -59,6 +60,10 @@ def bent_by_links(weights: sparse.csr_matrix, links: Links) -> sparse.csr_matrix
     """
     edges = weights.tocoo()
     said = spread(weights, links)
+    # Links and groups that cancel out leave rounding errors, which are nothing to go by.
+    loudest = max(links.must_confidence.max(initial=0.0), links.cannot_confidence.max(initial=0.0))
+    loudest = max(loudest, 1.0) if len(links._pairs.apart) else loudest
+    said[np.abs(said) < _ROUNDING * loudest] = 0.0
     said = np.clip(said / max(np.quantile(np.abs(said), _FULL), np.finfo(float).tiny), -1, 1)
     new = np.where(said >= 0, 1 - (1 - said) * (1 - edges.data), (1 + said) * edges.data)
     shape = weights.shape
