@@ -23,7 +23,7 @@ def test_some(folder):
 # clusters should be, confidences whose product is zero, directions whose squares overflow, and a
 # tolerance and a bandwidth in whose units rows, and steps, overflow.
 @pytest.mark.parametrize(
-    "number", [293, 1180, 1325, 5125, 20103, 20372, 22130, 41435, 50281, 60216, 76904]
+    "number", [293, 1180, 1325, 5125, 20103, 20372, 22130, 41435, 50281, 60216, 76904, 96018]
 )
 def test_what_was_found(folder, number):
     check(folder, number, 1)

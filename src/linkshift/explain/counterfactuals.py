@@ -32,7 +32,8 @@ def to_leave_out(
     rest = [(kind, pair) for kind, pair, _ in listed_links(links) if (kind, pair) not in asked]
     if not rest:
         return first
-    away = np.linalg.norm(evidence.points - evidence.points[row], axis=1)
+    with np.errstate(over="ignore"):  # what is that far is last, however far
+        away = np.linalg.norm(evidence.points - evidence.points[row], axis=1)
     nearness = away[np.array([pair for _, pair in rest])].min(axis=1)
     order = np.argsort(nearness, kind="stable").tolist()
     return first + [(rest[i][0], (rest[i][1],)) for i in order]
