@@ -21,8 +21,8 @@ def test_records_without_mistakes_are_equal():
 
 # Clusters of the graph that links have bent were taken in the first, for they keep to all links;
 # in the second, small groups were fewer than other families go to, and not looked at.
-@pytest.mark.parametrize(("name", "seed"), [("few mistakes", 0), ("two to six each", 1)])
-def test_fifty_answers_find_the_people(name, seed):
-    precision, recall, *_ = draw(people(STYLES[name], seed), 50, seed, {})
+@pytest.mark.parametrize(("name", "least"), [("mistakes", 0.6), ("two to six each", 0.95)])
+def test_fifty_answers_find_the_people(name, least):
+    precision, recall, *_ = draw(people(STYLES[name], 1), 50, 1, {})
     assert precision > 0.9
-    assert recall > 0.85
+    assert recall > least
