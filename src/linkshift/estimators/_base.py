@@ -84,6 +84,9 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
     # Whether ``metric`` may be "cosine": rows are then divided by their length at the door.
     _takes_cosine: ClassVar[bool] = False
 
+    # What to do with links where none are taken (``_takes_links``).
+    _instead_of_links: ClassVar[str] = ""
+
     # Rows that a fit needs.
     _min_samples: ClassVar[int] = 1
 
@@ -111,7 +114,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
             For scikit-learn's conventions only; known classes enter by ``partial_labels``.
         links : Links, default=None
             Must-links and cannot-links. Those that are keyed by id are found in the index of a
-            DataFrame.
+            DataFrame. An estimator that has no use for links refuses them.
         partial_labels : array-like of shape (n_samples,), default=None
             Known classes, -1 (or None, NaN) where unknown; they become links and join ``links``.
 
@@ -131,6 +134,12 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
     ) -> Self:
         """Read, close the links, fit, keep; whatever raises leaves an earlier fit as it was."""
         _refuse_links_as_y(y)
+        if not self._takes_links and not (links is None and partial_labels is None):
+            raise Refusal(
+                f"{type(self).__name__} does not use links.",
+                self._instead_of_links,
+                parameter="links",
+            )
         links = self._links_for_fit(links, X)
         with all_or_none(self):
             data = self._read(X, reset=True)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
-from linkshift._core.messages import Refusal
 from linkshift.bandwidth.rules import neighbour_bandwidth, neighbours_at_hand
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName, refuse_used
 from linkshift.estimators.mean_shift import MeanShift
 from linkshift.explain import Evidence, Explains
-from linkshift.links import ClosedLinks, Links
+from linkshift.links import ClosedLinks
 from linkshift.spaces.graph import FEW, GraphSpace, graph_space
 
 __all__ = ["GraphMeanShift"]
@@ -140,6 +137,10 @@ class GraphMeanShift(Explains, LinkedClusterer):
     """
 
     _takes_links = False
+    _instead_of_links = (
+        "Use ConsensusClustering, or settle links after clustering with "
+        "RefinedClustering(GraphMeanShift())."
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "coordinates": [StrOptions({"diffusion", "smooth"})],
         "time": [Interval(Integral, 1, None, closed="left")],
@@ -175,37 +176,6 @@ class GraphMeanShift(Explains, LinkedClusterer):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.progress = progress
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: object = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> Self:
-        """Cluster the rows of X, as every ``fit`` does.
-
-        Parameters
-        ----------
-        X, y
-            Data; ``y`` is ignored.
-        links, partial_labels : None
-            Mean shift has no use for links, and giving any raises.
-
-        Returns
-        -------
-        self
-        """
-        if links is not None or partial_labels is not None:
-            raise Refusal(
-                "GraphMeanShift does not use links.",
-                "Use ConsensusClustering, or settle links after clustering with "
-                "RefinedClustering(GraphMeanShift()).",
-                parameter="links",
-            )
-        return self._fit_once(X, y, None, None)
 
     def _check_combinations(self) -> None:
         """Refuse what would otherwise be ignored."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -18,7 +17,7 @@ from linkshift._core.messages import Refusal
 from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
 from linkshift.kmeans import STARTS, StartName, fit_kmeans, nearest_centres
 from linkshift.kmeans.fitting import check_squares
-from linkshift.links import ClosedLinks, Links
+from linkshift.links import ClosedLinks
 
 __all__ = ["KMeans", "KMeansCentres"]
 
@@ -106,6 +105,10 @@ class KMeans(LinkedClusterer):
     """
 
     _takes_links = False
+    _instead_of_links = (
+        "Use baselines.PCKMeans, or settle links after clustering with "
+        "RefinedClustering(KMeans(k), n_clusters=k)."
+    )
     _takes_cosine = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -141,37 +144,6 @@ class KMeans(LinkedClusterer):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.progress = progress
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: object = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> Self:
-        """Cluster the rows of X, as every ``fit`` does.
-
-        Parameters
-        ----------
-        X, y
-            Data; ``y`` is ignored.
-        links, partial_labels : None
-            K-means has no use for links, and giving any raises.
-
-        Returns
-        -------
-        self
-        """
-        if links is not None or partial_labels is not None:
-            raise Refusal(
-                "KMeans does not use links.",
-                "Use baselines.PCKMeans, or settle links after clustering with "
-                "RefinedClustering(KMeans(k), n_clusters=k).",
-                parameter="links",
-            )
-        return self._fit_once(X, y, None, None)
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override] # noqa: ARG002
         n = data.shape[0]

@@ -166,6 +166,11 @@ class MeanShift(Explains, ScoresSamples):
     """
 
     _takes_links = False
+    _instead_of_links = (
+        "Use ConstrainedMeanShift, let links choose the bandwidth with PathMeanShift, or settle "
+        "links after clustering with RefinedClustering(MeanShift()) or linkshift.refine(X, labels, "
+        "links)."
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "bandwidth": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "seeds": ["array-like", None],
@@ -266,15 +271,7 @@ class MeanShift(Explains, ScoresSamples):
         -------
         self
         """
-        if links is not None or partial_labels is not None:
-            raise Refusal(
-                "MeanShift does not use links.",
-                "Use ConstrainedMeanShift, let links choose the bandwidth with PathMeanShift, or "
-                "settle links after clustering with RefinedClustering(MeanShift()) or "
-                "linkshift.refine(X, labels, links).",
-                parameter="links",
-            )
-        return self._fit_once(X, y, None, None, sample_weight=sample_weight)
+        return self._fit_once(X, y, links, partial_labels, sample_weight=sample_weight)
 
     def _fit(  # type: ignore[override]
         self,
