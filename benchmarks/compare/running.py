@@ -78,6 +78,8 @@ def scores(tasks: Sequence[Task], methods: Sequence[str], journal: Journal) -> I
     for task in tasks:
         left = []
         for method in methods:
+            if task.draw and METHODS[method].slow:
+                continue
             known = journal.get(task.key, method)
             if known is None:
                 left.append(method)

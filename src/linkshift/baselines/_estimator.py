@@ -33,7 +33,8 @@ class LinkGraph(NamedTuple):
     """Links between components of rows.
 
     Every pair of rows of two joined components is one link. A component of must-linked rows is
-    joined to itself.
+    joined to itself. Rows without a link are all in the last component, which has no edge:
+    what is kept for each component then grows with the links, not with the rows.
     """
 
     component: Array  # component of each row
@@ -60,9 +61,11 @@ def link_graph(closed: ClosedLinks, weight: float) -> LinkGraph:
     else:
         component, must, cannot = np.arange(closed.n_samples), links.must, links.cannot
         signed = np.concatenate([links.must_confidence, -links.cannot_confidence])
-    pairs = np.concatenate([must, cannot])
-    n_components = int(component.max(initial=-1)) + 1
-    return LinkGraph(component.astype(np.int64), signed_edges(pairs, weight * signed, n_components))
+    joined, pairs = np.unique(np.concatenate([must, cannot]), return_inverse=True)
+    place = np.full(int(component.max(initial=-1)) + 1, len(joined), dtype=np.int64)
+    place[joined] = np.arange(len(joined))
+    edges = signed_edges(pairs.reshape(-1, 2), weight * signed, len(joined) + 1)
+    return LinkGraph(place[component], edges)
 
 
 _LARGEST = 1e150  # number in the data

@@ -122,7 +122,7 @@ def mpck_sweep(X, order, labels, centres, metric, farthest, graph, tallies):
         c, old = graph.component[i], labels[i]
         if old >= 0:
             book(X[i], c, old, -1, tallies)
-        mpck_costs(X[i], c, centres, metric, log_det, farthest, graph, tallies, 1.0, cost, own)
+        mpck_costs(X[i], c, centres, metric, log_det, farthest, graph, tallies, cost, own)
         best = cheapest(cost, old)
         book(X[i], c, best, 1, tallies)
         if best != old:
@@ -132,7 +132,7 @@ def mpck_sweep(X, order, labels, centres, metric, farthest, graph, tallies):
 
 
 @jit
-def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, share, cost, own):
+def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, cost, own):
     """Fill ``cost`` with what each label costs a row; ``own`` is room to work in."""
     k, d = centres.shape
     for h in range(k):
@@ -140,7 +140,7 @@ def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, share, 
         for f in range(d):
             cost[h] += metric[h, f] * (x[f] - centres[h, f]) ** 2
     for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
-        o, w = graph.edges.other[e], share * graph.edges.weight[e]
+        o, w = graph.edges.other[e], graph.edges.weight[e]
         whole = 0.0
         for h in range(k):  # squared distances to the rows of o with label h, in h's metric
             own[h] = 0.0
@@ -167,14 +167,24 @@ def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, share, 
 @jit
 def mpck_objective(X, labels, centres, metric, farthest, graph, tallies):
     """Bilenko's objective; each link is met at both its ends."""
-    k = centres.shape[0]
-    cost, own = np.empty(k), np.empty(k)
+    k, d = centres.shape
     log_det = np.log(metric).sum(axis=1)
     total = 0.0
     for i in range(X.shape[0]):
-        c = graph.component[i]
-        mpck_costs(X[i], c, centres, metric, log_det, farthest, graph, tallies, 0.5, cost, own)
-        total += cost[labels[i]]
+        x, c, h = X[i], graph.component[i], labels[i]
+        total -= log_det[h]
+        for f in range(d):
+            total += metric[h, f] * (x[f] - centres[h, f]) ** 2
+        for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
+            o, w = graph.edges.other[e], 0.5 * graph.edges.weight[e]
+            for g in range(k):
+                if tallies.n_rows[o, g] == 0 or (w > 0) == (g == h):
+                    continue
+                apart = 0.0  # in the metric of one end of a must-link and in that of the other
+                for f in range(d):
+                    both = metric[h, f] + metric[g, f]
+                    apart += 0.5 * both * squares_apart(x, f, o, g, tallies)
+                total += w * apart if w > 0 else -w * (tallies.n_rows[o, g] * farthest[h] - apart)
     return total
 
 
