@@ -115,15 +115,15 @@ METHODS: dict[str, Method] = {
     "metric mean shift": Method(
         _linked(lambda b: MetricMeanShift(random_state=b.seed)), must=True, cannot=True, ours=True
     ),
-    "mean shift, refined": Method(_refined(lambda _: MeanShift()), ours=True),
-    "leiden, refined": Method(auto.METHODS["leiden"].labels, needs=("igraph", "leidenalg")),
-    "umap + hdbscan, refined": Method(auto.METHODS["umap"].labels, needs=("umap",)),
+    "mean shift + refine": Method(_refined(lambda _: MeanShift()), ours=True),
+    "leiden + refine": Method(auto.METHODS["leiden"].labels, needs=("igraph", "leidenalg")),
+    "umap + hdbscan + refine": Method(auto.METHODS["umap"].labels, needs=("umap",)),
     "c-dbscan": Method(_by_density),
-    "auto, told k": Method(
+    "auto told k": Method(
         lambda b, links: automatic(b, links, n_clusters=b.n_classes), told=True, ours=True
     ),
     "k-means": Method(lambda b, _: b.k_means, told=True),
-    "k-means, refined": Method(auto.METHODS["kmeans"].labels, told=True),
+    "k-means + refine": Method(auto.METHODS["kmeans"].labels, told=True),
     "pckmeans": Method(
         _linked(lambda b: PCKMeans(b.n_classes, n_init=STARTS, random_state=b.seed)),
         told=True,

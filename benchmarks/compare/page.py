@@ -210,10 +210,10 @@ def _told(found: list[Scored]) -> str:
     lines = []
     for case in JUDGED:
         of = grid(found, case)
-        if "auto, told k" in of.methods:
+        if "auto told k" in of.methods:
             lines += [
                 f"- {one.name}, {case} links: {one.rival} {one.theirs:.3f}, auto {one.ours:.3f}"
-                for one in losses(of, "auto, told k", told=True)
+                for one in losses(of, "auto told k", told=True)
             ]
     return "\n".join(lines) or "None."
 

@@ -11,7 +11,7 @@ from benchmarks.compare.journal import Journal
 from benchmarks.compare.methods import METHODS
 from benchmarks.compare.running import Score, Scored, Task
 
-FEW = ["k-means", "k-means, refined"]
+FEW = ["k-means", "k-means + refine"]
 
 
 def made(name, case, method, ari, draw=0):
