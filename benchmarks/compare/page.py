@@ -105,7 +105,8 @@ def text(record: dict[str, Any], found: list[Scored]) -> str:
 
 
 def _name(method: str) -> str:
-    return f"**{method}**" if METHODS[method].ours else method
+    name = f"**{method}**" if METHODS[method].ours else method
+    return f"{name} †" if METHODS[method].slow else name
 
 
 def _table(rows: list[dict[str, Cell]]) -> str:

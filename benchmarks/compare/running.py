@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 from benchmarks.auto.methods import certain, sizeable
-from benchmarks.compare.cases import Case, given
+from benchmarks.compare.cases import NUMBERS, ONE_A_ROW, Case, bases, given
 from benchmarks.compare.journal import Journal
 from benchmarks.compare.methods import METHODS
 from benchmarks.environment import find_data
@@ -35,6 +35,13 @@ class Task(NamedTuple):
     def key(self) -> str:
         """Its name in the journal."""
         return f"{self.name}; {self.case.text}; draw {self.draw}; seed {self.seed}; {self.most}"
+
+    def plain(self) -> Task:
+        """Tell the task that is run for it: a link a row of a thousand rows is a thousand links."""
+        if self.case.n_links != ONE_A_ROW:
+            return self
+        n = len(bases(self.name, self.seed, self.most).y)
+        return self._replace(case=self.case._replace(n_links=n)) if n in NUMBERS else self
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,11 @@ class Scored:
 
 def scores(tasks: Sequence[Task], methods: Sequence[str], journal: Journal) -> Iterator[Scored]:
     """Run every method on every task that it is for; the known ones come first."""
-    todo: list[tuple[Task, list[str]]] = []
+    asked: dict[Task, list[Task]] = {}  # by what is run for them
     for task in tasks:
+        asked.setdefault(task.plain(), []).append(task)
+    todo: list[tuple[Task, list[str]]] = []
+    for task, same in asked.items():
         left = []
         for method in methods:
             if task.draw and METHODS[method].slow:
@@ -84,7 +94,7 @@ def scores(tasks: Sequence[Task], methods: Sequence[str], journal: Journal) -> I
             if known is None:
                 left.append(method)
             elif known:
-                yield Scored(task, method, Score(**known))
+                yield from (Scored(one, method, Score(**known)) for one in same)
         if left:
             todo.append((task, left))
     # Tasks of one set follow each other, so that what they share is made once by each process.
@@ -93,7 +103,7 @@ def scores(tasks: Sequence[Task], methods: Sequence[str], journal: Journal) -> I
         for method, score in found.items():
             journal.add(task.key, method, {} if score is None else asdict(score))
             if score is not None:
-                yield Scored(task, method, score)
+                yield from (Scored(one, method, score) for one in asked[task])
 
 
 def _run(task: Task, methods: list[str]) -> tuple[Task, dict[str, Score | None]]:

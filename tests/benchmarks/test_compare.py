@@ -48,6 +48,16 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert other.get(tasks[0].key, FEW[0]) == asdict(first[0].score)
 
 
+def test_the_same_links_are_run_once(monkeypatch):
+    tasks = [Task("moons", Case(m), 0, 0, 50) for m in (50, ONE_A_ROW)]
+    assert tasks[1].plain() == tasks[0]
+    assert tasks[1]._replace(most=60).plain().case.n_links == ONE_A_ROW
+    monkeypatch.setattr(running, "cpu_count", lambda: 1)
+    found = list(running.scores(tasks, FEW[:1], Journal(None, "now")))
+    assert [one.task for one in found] == tasks
+    assert found[0].score == found[1].score
+
+
 def test_wrong_answers_are_a_tenth():
     base, links = given("moons", Case(50, WRONG), 0, 0, 60)
     same = base.y[links.must[:, 0]] == base.y[links.must[:, 1]]
