@@ -101,6 +101,13 @@ def test_words_of_photographs_are_shares():
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize(("size", "draws"), [("tiny", 1), ("quick", 5), ("full", 5)])
+def test_repeats_that_are_asked_for_are_made(size, draws, monkeypatch):
+    monkeypatch.setattr(kernel_ms, "score", lambda *_: kernel_ms.Score(1.0, 1.0, 6, 0.0))
+    rows = list(kernel_ms.figure_3(Options(size=size, repeats=5, seed=0)))
+    assert {row.cells["perfect"] for row in rows} == {f"{draws}/{draws}"}
+
+
 @pytest.mark.parametrize("part", ["lines", "circles", "speed"])
 def test_small_sizes_run(part):
     rows = list(kernel_ms.PARTS[part](TINY))
