@@ -8,6 +8,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from linkshift._core.arrays import Array
 from linkshift.shift._loops import BLOCK
+from linkshift.shift.cells import cells_of, nearest_by_cells, share_measured
 
 __all__ = ["block_order", "boxes", "nearest_neighbours"]
 
@@ -15,6 +16,11 @@ __all__ = ["block_order", "boxes", "nearest_neighbours"]
 # that does not exist. In this unit, a power of two, they do not.
 _LARGEST, _UNIT = 2.0**500, 2.0**600
 _END = 2.0**1000
+
+MANY = 20_000  # rows from which on they are put into cells
+_FEW_COLUMNS = 3  # up to which a tree is as quick as cells, for any number of rows
+_TREE_COLUMNS = 15  # up to which it is quicker than inner products
+_MOST_MEASURED = 0.3  # share of rows up to which cells are quicker than inner products
 
 
 def block_order(X: Array, block: int = BLOCK) -> Array:
@@ -54,10 +60,13 @@ def boxes(X: Array, block: int = BLOCK) -> tuple[Array, Array]:
 def nearest_neighbours(rows: Array, k: int, X: Array | None = None) -> tuple[Array, Array]:
     """Distances and indices of the k rows nearest to each row of X, the nearest first.
 
-    Without X, of each row itself, which is then not among its neighbours. A tree serves up to 15
-    columns. Above, inner products are faster, but know distances only roughly, the worse the
-    farther from the origin: they are taken about the middle of the data, and the distances of
-    what they find are computed anew, so that twins are at distance zero.
+    Without X, of each row itself, which is then not among its neighbours. All ways are exact; of
+    rows that are equally near, any may be left out. A tree serves up to 15 columns. Above, inner
+    products are faster, but know distances only roughly, the worse the farther from the origin:
+    they are taken about the middle of the data, and the distances of what they find are computed
+    anew, so that twins are at distance zero. Where rows and those that are asked are more than
+    20,000 each, cells serve from four columns on (`nearest_by_cells`), above 15 where they spare
+    most of the work. Memory grows with the rows, never with pairs of them.
     """
     rows = np.asarray(rows, dtype=np.float64)
     # What overflowed when it was scaled is as far away as can be.
@@ -65,7 +74,14 @@ def nearest_neighbours(rows: Array, k: int, X: Array | None = None) -> tuple[Arr
     if max(np.abs(rows).max(initial=0.0), np.abs(asked).max(initial=0.0)) > _LARGEST:
         distance, index = nearest_neighbours(rows / _UNIT, k, None if X is None else asked / _UNIT)
         return distance * _UNIT, index
-    if rows.shape[1] <= 15:
+    if min(len(rows), len(asked)) > MANY and rows.shape[1] > _FEW_COLUMNS:
+        cells = cells_of(rows, _block_means(rows))
+        if (
+            rows.shape[1] <= _TREE_COLUMNS
+            or share_measured(cells, min(k + 1, len(rows)), asked) <= _MOST_MEASURED
+        ):
+            return nearest_by_cells(cells, k, None if X is None else asked)
+    if rows.shape[1] <= _TREE_COLUMNS:
         ranks = list(range(1, k + (2 if X is None else 1)))  # a list: one column for each
         distance, found = cKDTree(rows).query(asked, ranks)
         return _without_itself(distance, found) if X is None else (distance, found)
@@ -77,6 +93,16 @@ def nearest_neighbours(rows: Array, k: int, X: Array | None = None) -> tuple[Arr
     )
     order = np.argsort(distance, axis=1, kind="stable")
     return np.take_along_axis(distance, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+
+def _block_means(rows: Array) -> Array:
+    """Means of blocks of rows, about as many as a block has rows."""
+    n = len(rows)
+    block = int(np.ceil(np.sqrt(n)))
+    runs = np.arange(0, n, block)
+    sums = np.add.reduceat(rows[block_order(rows, block)], runs, axis=0)
+    means: Array = sums / np.diff(np.append(runs, n))[:, None]
+    return means
 
 
 def _without_itself(distance: Array, rows: Array) -> tuple[Array, Array]:
