@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import image as image
     from linkshift import metrics as metrics
     from linkshift import profiles as profiles
+    from linkshift import scale as scale
     from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
     from linkshift.estimators.consensus_clustering import (
         ConsensusClustering as ConsensusClustering,
@@ -86,6 +87,7 @@ _PUBLIC = {
     "profiles": "profiles",
     "refine": "refinement:refine",
     "report": "pictures.page",
+    "scale": "scale",
 }
 
 __all__ = list(_PUBLIC)
