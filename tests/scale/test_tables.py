@@ -1,6 +1,8 @@
 """Tables larger than memory: the labels of the array in memory, however a file parts its rows."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -392,3 +394,38 @@ def test_ids_that_links_need(X, tmp_path):
     names[7] = None
     dataset = ds.dataset(named(X).append_column("name", pa.array(names)))
     assert "no id in column 'name' in row 7" in refused(dataset, tmp_path, id_column="name")
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+MEASURED = """
+import resource, sys
+from linkshift import scale
+from linkshift.scale.running import memory_of
+rows, m, d = 20_000, 500, 64
+few = scale.cluster(sys.argv[1], output=sys.argv[3], rows_per_chunk=rows, landmarks=m)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+many = scale.cluster(sys.argv[2], output=sys.argv[3], rows_per_chunk=rows, landmarks=m)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(many.n_rows, before / 1e3, after / 1e3, memory_of(rows, d, 4, m) / 1e6)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_rows(tmp_path):
+    """256 MB of numbers in row groups of 64 MB, within the formula and what one chunk takes."""
+    rng = np.random.default_rng(0)
+    for name, n in (("few", 20_000), ("many", 1_000_000)):
+        schema = pa.schema([(f"x{j}", pa.float32()) for j in range(64)])
+        with pq.ParquetWriter(tmp_path / f"{name}.parquet", schema) as writer:
+            for first in range(0, n, 250_000):
+                rows = rng.standard_normal((min(250_000, n - first), 64), dtype=np.float32)
+                writer.write_table(pa.table(dict(zip(schema.names, rows.T, strict=True))))
+    paths = [str(tmp_path / name) for name in ("few.parquet", "many.parquet", "l.parquet")]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *paths], check=True, capture_output=True, text=True
+    )
+    n_rows, before, after, bound = map(float, done.stdout.split())
+    assert n_rows == 1_000_000
+    assert bound < 256
+    assert after - before < bound, done.stdout

@@ -217,7 +217,8 @@ def cluster(
     files = table.files()
     if resume and files is None:
         raise Refusal(
-            "A run can be gone on with where the data are in files, and these are in memory.",
+            "A run is gone on with where data are in files as they are; these are in memory, or "
+            "filtered.",
             "Leave resume out, or give the path of a file.",
             parameter="resume",
         )
@@ -226,8 +227,8 @@ def cluster(
     job = _Run(table, settings, state, n_jobs, stages(progress, *_WORK))
     try:
         return job.finish(target, wanted, say)
-    except BaseException:
-        if files is None or state.is_empty:  # there is nothing to go on with
+    except BaseException as error:
+        if files is None or not state.is_of_use(refused=isinstance(error, ValueError)):
             state.remove()
         raise
 
@@ -325,9 +326,14 @@ class _Run:
         return sizes
 
 
+def memory_of(size: int, d: int, itemsize: int, m: int) -> float:
+    """Bytes that chunks of some rows take, beside imports and what reading takes: see `cluster`."""
+    return size * d * (4.0 * itemsize + 24) + 400.0 * m * d
+
+
 def _check_memory(size: int, d: int, itemsize: int, m: int) -> None:
     check_memory(
-        size * d * (4 * itemsize + 24) + 400 * m * d,
+        memory_of(size, d, itemsize, m),
         f"A chunk of {counted(size, 'row')} and {counted(d, 'column')}",
         "Take fewer rows_per_chunk, fewer landmarks or fewer columns.",
         command="Take fewer columns.",

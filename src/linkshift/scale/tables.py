@@ -128,7 +128,7 @@ class ArrowTable:
 
     def check_files(self, names: Sequence[str]) -> None:
         """Refuse files that lack a column, or have another type in it."""
-        if not hasattr(self.dataset, "files"):
+        if self.files() is None:
             return
         wanted, is_text = self.dataset.schema, str(self.dataset.format.default_extname) == "csv"
         for fragment in self.dataset.get_fragments():
@@ -153,9 +153,9 @@ class ArrowTable:
                     )
 
     def files(self) -> list[list[Any]] | None:
-        """Give name, size and time of each file; None of what is in memory."""
+        """Give name, size and time of each file; None of what is in memory, or filtered."""
         names = getattr(self.dataset, "files", None)
-        if not names:
+        if not names or self._fragments() is None:
             return None
         found = self.dataset.filesystem.get_file_info(names)
         return [[info.path, info.size, info.mtime_ns] for info in found]
@@ -185,13 +185,19 @@ class ArrowTable:
         if filled:
             yield Chunk(first, rows[:filled], _joined(ids))
 
+    def _fragments(self) -> list[Any] | None:
+        """Give the files or batches of a dataset; None of one that is filtered."""
+        try:
+            return list(self.dataset.get_fragments())
+        except ValueError:  # Arrow refuses: what is filtered would be back
+            return None
+
     def _pieces(self) -> Iterator[tuple[Any, int | None]]:
         """Give what can be read by itself, in order, with its number of rows where it is known."""
         from pyarrow.dataset import ParquetFileFragment
 
-        try:
-            fragments = self.dataset.get_fragments()
-        except ValueError:  # of a dataset that is filtered
+        fragments = self._fragments()
+        if fragments is None:
             yield self.dataset, None
             return
         for fragment in fragments:

@@ -110,10 +110,12 @@ class Unfinished:
         """Where the labels of a chunk are, or will be."""
         return self.folder / _LABELS.replace("*", f"{chunk:08d}")
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no chunk is finished."""
-        return not (self.folder / _TREE).exists()
+    def is_of_use(self, *, refused: bool) -> bool:
+        """Whether another run may go on: a look or, if this one was refused, a chunk is finished.
+
+        What is refused before that will be asked in another way.
+        """
+        return (self.folder / (_TREE if refused else _SURVEY)).exists()
 
     def remove(self) -> None:
         """Remove the folder with all that it holds of ours."""
