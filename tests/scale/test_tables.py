@@ -189,7 +189,7 @@ def test_scale(X, tmp_path, kind):
     rows = X * np.array([1, 100, 1, 1], dtype=np.float32)
     np.save(tmp_path / "x.npy", rows)
     found = scale.cluster(tmp_path / "x.npy", output=tmp_path / "l.parquet", scale=kind, **SMALL)
-    wanted = Scaling.of(rows, kind)
+    wanted = Scaling.of(rows, kind, "0123")
     assert (found.scaling.kind, found.scaling.why) == (wanted.kind, wanted.why)
     np.testing.assert_allclose(found.scaling.shift, wanted.shift, rtol=1e-6)
     np.testing.assert_allclose(found.scaling.spread, wanted.spread, rtol=1e-6)

@@ -428,7 +428,7 @@ def _linked_rows(links: Links | None) -> NDArray[np.int64]:
 
 
 def _digest(links: Links) -> str:
-    apart = [group.tolist() for group in links.apart]
+    apart = [] if links.keyed_by_id else [group.tolist() for group in links.apart]
     parts = (links.must_ids, links.cannot_ids, links.must_confidence.tolist())
     text = repr((*parts, links.cannot_confidence.tolist(), apart))
     return hashlib.sha256(text.encode()).hexdigest()
