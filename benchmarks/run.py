@@ -26,6 +26,7 @@ SUITES = {
     "gaussian": "benchmarks.speed.gaussian",
     "binned": "benchmarks.speed.binned",
     "skipping": "benchmarks.speed.skipping",
+    "scale": "benchmarks.speed.scale",
     "scale_tables": "benchmarks.speed.scale_tables",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "records": "benchmarks.quality.records",
