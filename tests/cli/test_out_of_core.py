@@ -38,11 +38,11 @@ def test_the_flag(run, parquet, groups):
 
 
 def test_a_large_table_goes_by_parts(run, parquet, monkeypatch):
-    monkeypatch.setenv("LINKSHIFT_MEMORY_GB", "3e-6")
+    monkeypatch.setattr(out_of_core, "SHARE", 1e-8)
     told = run("cluster", parquet, "-o", "l.parquet", "--id-column", "name").stderr
-    assert "more than an eighth of 3e-06 GB (LINKSHIFT_MEMORY_GB)" in told
+    assert "more than an eighth of 4 GB (LINKSHIFT_MEMORY_GB)" in told
     assert list(labels().columns) == ["name", "label"]
-    monkeypatch.setenv("LINKSHIFT_MEMORY_GB", "1e-5")
+    monkeypatch.setenv("LINKSHIFT_MEMORY_GB", "400")
     assert "Out of core" not in run("cluster", parquet, "-o", "l.parquet").stderr
 
 

@@ -376,10 +376,17 @@ def test_targets(X, tmp_path):
 def test_settings_are_checked_before_the_work(X, tmp_path):
     assert "scale='both'" in refused(X, tmp_path, scale="both")
     assert "Bandwidths must be positive" in refused(X, tmp_path, bandwidth=-1.0)
-    assert "takes" in refused(X, tmp_path, rows_per_chunk=10**9)
     for wrong in ({"landmarks": 0}, {"max_iter": 0}, {"kernel": "round"}):
         with pytest.raises(ValueError):
             scale.cluster(X, **{"output": tmp_path / "l.parquet"} | SMALL | wrong)
+
+
+def test_chunks_too_large_for_memory(X, tmp_path, monkeypatch):
+    monkeypatch.setenv("LINKSHIFT_MEMORY_GB", "1e-4")
+    text = refused(X, tmp_path, rows_per_chunk=10**9)
+    assert "A chunk of 1,400 rows and 4 columns takes" in text
+    assert "fewer rows_per_chunk" in text
+    assert len(labels_of(X, tmp_path, rows_per_chunk=100, landmarks=10)) == 1400
 
 
 def test_ids_that_links_need(X, tmp_path):

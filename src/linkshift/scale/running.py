@@ -256,9 +256,10 @@ class _Run:
         dtype = self.table.dtype([column.name for column in survey.taken])
         scaling = Scaling.of_moments(survey.moments, asked.scale, names, dtype=dtype)
         size = asked.rows or chunk_rows(len(names), 4 * asked.landmarks)
+        size = min(size, survey.n_rows)
         _check_memory(size, len(names), np.dtype(dtype).itemsize, asked.landmarks)
         if say is not None:
-            say(_plan(self.table, survey, scaling, min(size, survey.n_rows), asked))
+            say(_plan(self.table, survey, scaling, size, asked))
         summary = self._summary(survey, scaling, size, links)
         model = fit(summary, links, n_jobs=self.n_jobs, **asked.fitting)
         tell(self.told[2], 1, 1)
