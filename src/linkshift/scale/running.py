@@ -35,7 +35,7 @@ __all__ = ["TableClusters", "cluster"]
 
 N_LANDMARKS = 8_000
 SCALES = ("auto", "standard", "minmax", "none")
-_WORK = 1.0, 4.0, 1.0, 6.0  # of the stages: look, summarise, fit, label
+_WORK = 1.0, 8.0, 1.0, 18.0  # of the stages: look, summarise, fit, label
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +170,10 @@ def cluster(
     -----
     Memory, beside that of the imports, for chunks of c rows, d columns of b bytes and m landmarks:
 
-    .. math:: c\, d\, (4 b + 24) + 400\, m\, d
+    .. math:: c\, d\, (4 b + 40) + 400\, m\, d
 
     bytes, about, whatever the number of rows, and one batch of the file: 2^20 numbers and what
-    the file's format needs to read them. For 16 columns of float32, it is 0.4 GB.
+    the file's format needs to read them. For 16 columns of float32, it is 0.5 GB.
 
     Examples
     --------
@@ -329,7 +329,7 @@ class _Run:
 
 def memory_of(size: int, d: int, itemsize: int, m: int) -> float:
     """Bytes that chunks of some rows take, beside imports and what reading takes: see `cluster`."""
-    return size * d * (4.0 * itemsize + 24) + 400.0 * m * d
+    return size * d * (4.0 * itemsize + 40) + 400.0 * m * d
 
 
 def _check_memory(size: int, d: int, itemsize: int, m: int) -> None:
