@@ -509,7 +509,7 @@ _LOCAL = _Part(SCML, SCML_LOCAL, scml_local)
 _COUNTED = _Part(mean_shift.MeanShift, _TOLD, _mean_shift)
 
 
-def _part(model: Any, by_landmarks: bool) -> _Part:
+def _part(model: Any, by_landmarks: bool = False) -> _Part:
     """Give the part of a model; some have more fields with some parameters, or by landmarks."""
     if isinstance(model, SCML) and model.kind == "local":
         return _LOCAL
