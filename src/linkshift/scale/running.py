@@ -185,7 +185,8 @@ def cluster(
     >>> X = np.concatenate([rng.normal(c, 1.0, size=(500, 4)) for c in (0, 10)])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/rows.npy", X)
-    ...     found = scale.cluster(f"{folder}/rows.npy", output=f"{folder}/labels.parquet")
+    ...     output = f"{folder}/labels.parquet"
+    ...     found = scale.cluster(f"{folder}/rows.npy", output=output, bandwidth=2.0)
     ...     labels = pq.read_table(found.output)
     >>> found.sizes.tolist(), labels.column_names, labels.num_rows
     ([500, 500], ['row', 'label'], 1000)
