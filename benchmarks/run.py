@@ -27,6 +27,7 @@ SUITES = {
     "binned": "benchmarks.speed.binned",
     "skipping": "benchmarks.speed.skipping",
     "scale": "benchmarks.speed.scale",
+    "scale_tables": "benchmarks.speed.scale_tables",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",

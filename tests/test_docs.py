@@ -263,6 +263,7 @@ def test_the_reference_names_everything_that_is_public():
         "report",
         "anndata",
         "embed",
+        "scale",
     )
     for name in modules:
         public = name in linkshift.__all__

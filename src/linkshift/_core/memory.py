@@ -6,7 +6,7 @@ import os
 
 from linkshift._core.messages import Refusal
 
-__all__ = ["VARIABLE", "check_memory"]
+__all__ = ["VARIABLE", "check_memory", "memory_bound"]
 
 VARIABLE = "LINKSHIFT_MEMORY_GB"
 _MOST_GB = 4.0
@@ -38,7 +38,7 @@ def check_memory(
     ...     print(refusal.problem)
     A table of all pairs takes 8.0 GB of memory, and the bound is 4 GB.
     """
-    most = _bound()
+    most = memory_bound()
     if n_bytes <= most * 1e9:
         return
     more = (
@@ -53,7 +53,8 @@ def check_memory(
     )
 
 
-def _bound() -> float:
+def memory_bound() -> float:
+    """Give the bound in GB: 4, or what LINKSHIFT_MEMORY_GB says."""
     text = os.environ.get(VARIABLE, "")
     if not text:
         return _MOST_GB

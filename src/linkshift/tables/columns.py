@@ -12,6 +12,7 @@ from linkshift._core.text import short
 from linkshift.tables.lists import FEW, is_list, list_matrix, lists_in_text
 
 __all__ = [
+    "LARGEST",
     "Column",
     "as_sparse",
     "columns_of",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 LISTS = "numbers in lists"
+LARGEST = {"float32": 1e18, "float64": 1e150}  # squares and sums of squares of more are infinite
 _DAY = 86_400.0  # seconds
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from linkshift._core.arrays import Array, varying_columns
 from linkshift._core.messages import Advice, warn
 from linkshift._core.text import listed
 
-__all__ = ["ScaleName", "Scaling"]
+__all__ = ["Moments", "ScaleName", "Scaling"]
 
 ScaleName = Literal["auto", "standard", "minmax", "none"]
 
@@ -24,6 +24,15 @@ _TENFOLD = 10.0  # spreads of few columns that differ by more are of different u
 _MANY = 31  # columns from which on some hardly vary in any case: pixels at the border, rare words
 _EFFECTIVE = 0.5  # share of many columns that should count
 _HUGE = 1e300  # what a column is divided by of which nothing shall be left
+
+
+class Moments(NamedTuple):
+    """Means, spreads and ranges of columns, which a scaling goes by."""
+
+    mean: Array
+    std: Array
+    low: Array
+    high: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,25 +71,48 @@ class Scaling:
         Columns with less than 1e-8 of the median spread vary by rounding only: but for "none",
         nothing is left of them, which is told.
         """
-        d, why = X.shape[1], ""
         rows = X if X.dtype.kind == "f" else X.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             std = rows.std(axis=0, dtype=np.float64)
-        if not np.isfinite(std).all() or not len(X):  # the method says what is wrong
+        if not len(X):  # the method says what is wrong
+            nought = np.zeros(X.shape[1])
+            return cls("none", nought.astype(rows.dtype), (nought + 1).astype(rows.dtype))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = rows.mean(axis=0, dtype=np.float64)
+        moments = Moments(mean, std, rows.min(axis=0), rows.max(axis=0))
+        return cls.of_moments(moments, kind, names, dtype=rows.dtype, told=told)
+
+    @classmethod
+    def of_moments(
+        cls,
+        moments: Moments,
+        kind: str = "auto",
+        names: Sequence[str] | None = None,
+        *,
+        dtype: Any = np.float64,
+        told: bool = True,
+    ) -> Scaling:
+        """Find the scaling of data of which the moments are known, as `of` does."""
+        (mean, std, low, high), why = moments, ""
+        if not np.isfinite(std).all():  # the method says what is wrong
             kind = "none"
         varies = varying_columns(std)
         if kind == "auto":
             kind, why = _for_units(std, varies, names)
-        shift, spread = np.zeros(d), np.ones(d)
+        shift, spread = np.zeros(len(std)), np.ones(len(std))
         if kind == "standard":
-            shift, spread = rows.mean(axis=0, dtype=np.float64), std
+            shift, spread = mean, std
         elif kind == "minmax":
-            shift, spread = rows.min(axis=0), np.ptp(rows, axis=0)
+            shift, spread = low, high - low
         # A constant column becomes zero, whatever it is divided by.
         spread = np.where(spread > 0, spread, 1.0)
         if kind != "none" or why:
-            shift, spread = _without_rounding(rows, shift, spread, (std > 0) & ~varies, names, told)
-        return cls(kind, shift.astype(rows.dtype), spread.astype(rows.dtype), why)
+            flat = (std > 0) & ~varies
+            huge = _HUGE if np.dtype(dtype).itemsize > 4 else float(np.finfo(np.float32).max)
+            if told:
+                _tell_of_rounding(flat, names)
+            shift, spread = np.where(flat, mean, shift), np.where(flat, huge, spread)
+        return cls(kind, shift.astype(dtype), spread.astype(dtype), why)
 
     @classmethod
     def of_table(cls, table: Any, kind: str) -> Scaling:
@@ -165,29 +197,17 @@ def _named(column: int, names: Sequence[str] | None) -> str:
     return f"column {column}" if names is None else repr(str(names[column]))
 
 
-def _without_rounding(
-    rows: Array,
-    shift: Array,
-    spread: Array,
-    flat: Array,
-    names: Sequence[str] | None,
-    told: bool,
-) -> tuple[Array, Array]:
-    """Leave nothing of columns that vary by rounding only."""
-    if not flat.any():
-        return shift, spread
+def _tell_of_rounding(flat: Array, names: Sequence[str] | None) -> None:
+    """Say which columns vary by rounding only."""
     columns = np.flatnonzero(flat).tolist()
-    if told:
-        which = columns if names is None else [names[column] for column in columns]
-        warn(
-            Advice(
-                f"Columns with less than 1e-8 of the median spread are left out: {listed(which)}.",
-                "Multiply them, if there is more to them than rounding, or set scale='none'.",
-                command="Multiply them, if there is more to them than rounding, or set "
-                "--scale none.",
-                parameter="scale",
-            )
+    if not columns:
+        return
+    which = columns if names is None else [names[column] for column in columns]
+    warn(
+        Advice(
+            f"Columns with less than 1e-8 of the median spread are left out: {listed(which)}.",
+            "Multiply them, if there is more to them than rounding, or set scale='none'.",
+            command="Multiply them, if there is more to them than rounding, or set --scale none.",
+            parameter="scale",
         )
-    huge = _HUGE if rows.dtype.itemsize > 4 else float(np.finfo(np.float32).max)
-    means = rows.mean(axis=0, dtype=np.float64)
-    return np.where(flat, means, shift), np.where(flat, huge, spread)
+    )

@@ -12,6 +12,7 @@ import typer
 import linkshift
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
+from linkshift.cli.out_of_core import cluster_in_parts, why_in_parts
 from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
@@ -56,6 +57,10 @@ _HELP = {
     "plot": "Draw the clusters, for groups with the importances of views: .png, .svg or .pdf.",
     "report": "Write a page with all there is to see; it needs no network.",
     "save": "Keep the model, for linkshift predict and linkshift explain.",
+    "out_of_core": "Whether to read the table in parts, for tables larger than memory: mean shift "
+    "on landmarks, labels to a .parquet file. Default: where its numbers take more than an eighth "
+    "of LINKSHIFT_MEMORY_GB.",
+    "resume": "Go on with a run out of core that was interrupted.",
 }
 _SHOWN_CLUSTERS = 12
 _PARTS, _ENOUGH_LINKS = 5, 10  # held out for a report
@@ -96,6 +101,10 @@ def cluster(
     report: Annotated[Path | None, opt.value("HTML", _HELP["report"])] = None,
     show: Annotated[str | None, opt.value("COLUMN", _HELP["show"])] = None,
     save: Annotated[Path | None, opt.value("NPZ", _HELP["save"])] = None,
+    out_of_core: Annotated[
+        bool | None, typer.Option("--out-of-core/--in-memory", help=_HELP["out_of_core"])
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help=_HELP["resume"])] = False,
     json: opt.Json = False,
     quiet: opt.Quiet = False,
 ) -> None:
@@ -105,6 +114,11 @@ def cluster(
     """
     console = Console(quiet)
     h = bandwidth_option(bandwidth)
+    if why := why_in_parts(data, out_of_core):
+        cluster_in_parts(ctx, why, h, console)
+        return
+    if resume:
+        raise InputError("--resume is for tables that are read in parts. Add --out-of-core.")
     given = {"bandwidth": h, "kernel": kernel, "n_neighbors": n_neighbors, "space": space}
     given |= {"metric": metric, "n_clusters": clusters, "max_clusters": max_clusters}
     given |= {"max_iter": max_iter, "init": init}

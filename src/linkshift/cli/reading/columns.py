@@ -14,12 +14,9 @@ from linkshift._core.text import counted, listed, short
 from linkshift.cli.reading.frames import FrameTable
 from linkshift.cli.reading.tables import Table
 from linkshift.cli.talking import Console, InputError, hint, passed_on, shown_rows
-from linkshift.tables.columns import refuse_uneven
+from linkshift.tables.columns import LARGEST, refuse_uneven
 from linkshift.tables.ids import says_ids, seems_ids
 from linkshift.tables.scaling import Scaling
-
-# Squares and sums of squares of larger numbers are infinite.
-LARGEST = {"float32": 1e18, "float64": 1e150}
 
 _SCALED = {
     "none": "none, columns are taken as they are",

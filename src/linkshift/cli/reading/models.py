@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkshift._core.text import counted, listed, short
-from linkshift.cli.reading.columns import LARGEST, features
+from linkshift.cli.reading.columns import features
 from linkshift.cli.reading.contents import SUFFIXES, suffix_of
 from linkshift.cli.reading.preparing import repeated, source_columns
 from linkshift.cli.reading.tables import Table, check_readable
@@ -23,6 +23,7 @@ from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.methods import METHODS, Clustering
 from linkshift.methods.result import numbered
 from linkshift.methods.saved import save, set_parameter
+from linkshift.tables.columns import LARGEST
 from linkshift.tables.preparing import Preparation
 from linkshift.tables.reducing import warn_of_zero_rows
 from linkshift.tables.scaling import Scaling
