@@ -1,6 +1,7 @@
-"""The page of the comparison from a result file: ``python -m benchmarks.compare.page FILE``.
+"""The page of the comparison from result files: ``python -m benchmarks.compare.page FILE ...``.
 
-Writes ``docs/compare.md`` and the pictures it shows. Sentences that explain why a rival is ahead
+Writes ``docs/compare.md`` and the pictures it shows. Files of several runs, of other methods or
+sets, make one page. Sentences that explain why a rival is ahead
 are those of ``causes.toml``; a set that needs one and has none ends in an error, so that no loss
 goes without its cause.
 """
@@ -46,18 +47,18 @@ PCCC_PUBLISHED = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare.page", description=__doc__)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
     parsed = parser.parse_args(arguments)
-    record = json.loads(parsed.file.read_text())
-    found = read(record)
+    records = [json.loads(path.read_text()) for path in parsed.files]
+    found = [one for record in records for one in read(record)]
     images = parsed.docs / "images"
     images.mkdir(parents=True, exist_ok=True)
     pictures.curves(found, CLEAN, images / "compare_curves.png")
     pictures.ranks_of(found, [Case(int(m.replace(",", ""))) for m in JUDGED], images)
     pictures.times(found, TIMED, images / "compare_times.png")
     path = parsed.docs / "compare.md"
-    written = text(record, found)
+    written = text(records[0], found)
     path.write_text(written)
     print(f"written to {path}")
     return int(MISSING in written)
@@ -87,6 +88,8 @@ def text(record: dict[str, Any], found: list[Scored]) -> str:
     parts = {
         "@draws@": str(draws),
         "@sets@": str(len(SETS)),
+        "@lead@": _lead(found),
+        "@partly@": _partly(found),
         "@made@": report.heading(record).replace("\n", "; "),
         "@ari@": _means(found, CLEAN, "ari"),
         "@nmi@": _means(found, CLEAN, "nmi"),
@@ -102,6 +105,30 @@ def text(record: dict[str, Any], found: list[Scored]) -> str:
     for mark, part in parts.items():
         template = template.replace(mark, part)
     return template
+
+
+def _lead(found: list[Scored]) -> str:
+    """Who is first among those that are not told k and ran on every set, and who is next."""
+    parts = []
+    for case in CLEAN:
+        of = grid(found, case.text).whole()
+        means = dict(zip(of.methods, of.values.mean(axis=0), strict=True))
+        rivals = {name: mean for name, mean in means.items() if not METHODS[name].told}
+        first, second = sorted(rivals, key=lambda name: -rivals[name])[:2]
+        parts.append(f"{case.text}: {first} {rivals[first]:.3f}, {second} {rivals[second]:.3f}")
+    return "; ".join(parts)
+
+
+def _partly(found: list[Scored]) -> str:
+    """Which methods were not asked about which sets at all."""
+    tried = {(one.method, one.task.name) for one in found}
+    left_out: dict[str, list[str]] = {}
+    for method in dict.fromkeys(one.method for one in found):
+        missing = [name for name in SETS if (method, name) not in tried]
+        if missing:
+            left_out.setdefault(", ".join(missing), []).append(method)
+    parts = [f"{' and '.join(methods)}: {sets}" for sets, methods in left_out.items()]
+    return "; ".join(parts) or "none here"
 
 
 def _name(method: str) -> str:

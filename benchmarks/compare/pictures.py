@@ -16,14 +16,17 @@ from benchmarks.harness import Array
 
 
 def curves(found: Sequence[Scored], cases: Sequence[Case], path: Path) -> None:
-    """Mean ARI and NMI over sets against the number of links; told k dashed."""
+    """Mean ARI and NMI over sets against the number of links; told k dashed.
+
+    A mean over some of the sets cannot stand beside one over all: it is left out.
+    """
     plt = _pyplot()
     figure, axes = plt.subplots(1, 2, figsize=(12, 5.5), sharey=True, layout="constrained")
     for axis, value in zip(axes, ("ari", "nmi"), strict=True):
-        grids = [grid(found, case.text, value) for case in cases]
+        grids = [grid(found, case.text, value).whole() for case in cases]
         for method, style in _styles().items():
             means = [
-                float(np.nanmean(of.values[:, of.methods.index(method)]))
+                float(of.values[:, of.methods.index(method)].mean())
                 if method in of.methods
                 else np.nan
                 for of in grids
