@@ -50,7 +50,13 @@ class Scaling:
 
     @classmethod
     def of(
-        cls, X: Array, kind: str = "auto", names: Sequence[str] | None = None, *, told: bool = True
+        cls,
+        X: Array,
+        kind: str = "auto",
+        names: Sequence[str] | None = None,
+        *,
+        told: bool = True,
+        weight: Array | None = None,
     ) -> Scaling:
         r"""Find the scaling of some data.
 
@@ -60,12 +66,18 @@ class Scaling:
         columns that count, is less than half of them.
 
         Columns with less than 1e-8 of the median spread vary by rounding only: but for "none",
-        nothing is left of them, which is told.
+        nothing is left of them, which is told. With weights, means and spreads go by them, and rows
+        without weight have no say.
         """
         d, why = X.shape[1], ""
         rows = X if X.dtype.kind == "f" else X.astype(np.float64)
+        if weight is not None:
+            rows, weight = rows[weight > 0], weight[weight > 0]
         with np.errstate(over="ignore", invalid="ignore"):
+            means = _means(rows, weight)
             std = rows.std(axis=0, dtype=np.float64)
+            if weight is not None:
+                std = np.sqrt(_means((rows - means) ** 2, weight))
         if not np.isfinite(std).all() or not len(X):  # the method says what is wrong
             kind = "none"
         varies = varying_columns(std)
@@ -73,17 +85,18 @@ class Scaling:
             kind, why = _for_units(std, varies, names)
         shift, spread = np.zeros(d), np.ones(d)
         if kind == "standard":
-            shift, spread = rows.mean(axis=0, dtype=np.float64), std
+            shift, spread = means, std
         elif kind == "minmax":
             shift, spread = rows.min(axis=0), np.ptp(rows, axis=0)
         # A constant column becomes zero, whatever it is divided by.
         spread = np.where(spread > 0, spread, 1.0)
         if kind != "none" or why:
-            shift, spread = _without_rounding(rows, shift, spread, (std > 0) & ~varies, names, told)
+            flat = (std > 0) & ~varies
+            shift, spread = _without_rounding(rows, means, shift, spread, flat, names, told)
         return cls(kind, shift.astype(rows.dtype), spread.astype(rows.dtype), why)
 
     @classmethod
-    def of_table(cls, table: Any, kind: str) -> Scaling:
+    def of_table(cls, table: Any, kind: str, weight: Array | None = None) -> Scaling:
         """Find the scaling of a table in any form; names of columns are its own."""
         try:
             rows = check_array(table, ensure_all_finite=False)
@@ -93,7 +106,7 @@ class Scaling:
             refuse_gaps(np.asarray(table))  # text has a remedy, which scikit-learn cannot know
             raise
         names = [str(name) for name in table.columns] if hasattr(table, "columns") else None
-        return cls.of(rows, kind, names)
+        return cls.of(rows, kind, names, weight=weight)
 
     @classmethod
     def of_views(
@@ -165,8 +178,16 @@ def _named(column: int, names: Sequence[str] | None) -> str:
     return f"column {column}" if names is None else repr(str(names[column]))
 
 
+def _means(rows: Array, weight: Array | None) -> Array:
+    """Mean of each column, by weights."""
+    if weight is None:
+        return np.asarray(rows.mean(axis=0, dtype=np.float64))
+    return np.average(rows.astype(np.float64), axis=0, weights=weight)
+
+
 def _without_rounding(
     rows: Array,
+    means: Array,
     shift: Array,
     spread: Array,
     flat: Array,
@@ -189,5 +210,4 @@ def _without_rounding(
             )
         )
     huge = _HUGE if rows.dtype.itemsize > 4 else float(np.finfo(np.float32).max)
-    means = rows.mean(axis=0, dtype=np.float64)
     return np.where(flat, means, shift), np.where(flat, huge, spread)
