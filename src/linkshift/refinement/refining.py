@@ -165,15 +165,16 @@ def voters(X: Array, n_neighbors: int, weight: Array | None) -> Neighbours:
 
 def checked_weights(sample_weight: ArrayLike, X: Array) -> Array | None:
     """Weights of rows as float64, not negative; None where all are one."""
-    weight: Array = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
-    )
-    if not weight.any():
+    given = np.asarray(sample_weight)
+    if given.size and given.dtype.kind in "biuf" and not given.any():
         raise Refusal(
             "Every sample weight is zero: no row counts.",
             "Give some rows a weight above zero, or leave sample_weight out.",
             parameter="sample_weight",
         )
+    weight: Array = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
     return None if (weight == 1.0).all() else weight
 
 
