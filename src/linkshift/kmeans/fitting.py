@@ -155,20 +155,23 @@ def _variance(points: Array, weight: Array) -> float:
 def _fill_empty(
     points: Array, weight: Array, labels: Array, apart: Array, sums: Array, sizes: Array
 ) -> None:
-    """Give each empty cluster the row with weight that is farthest from its centre, in place."""
+    """Give each empty cluster the row with weight that is farthest from its centre, in place.
+
+    One such row: of a weight above one, the rest stays for this step.
+    """
     idle = np.flatnonzero(weight == 0)
     for empty in np.flatnonzero(sizes == 0):
         apart[idle] = 0.0
         row = int(np.argmax(apart))
         if apart[row] == 0.0:
             return  # fewer places than clusters
-        left = int(labels[row])
+        left, part = int(labels[row]), min(float(weight[row]), 1.0)
         labels[row] = empty
-        sums[left] -= weight[row] * points[row]
-        sizes[left] -= weight[row]
-        if not weight[labels == left].any():  # what is left of sums is rounding
-            sizes[left] = 0.0
-        sums[empty], sizes[empty] = weight[row] * points[row], weight[row]
+        sums[left] -= part * points[row]
+        sizes[left] -= part
+        if part == weight[row] and not weight[labels == left].any():
+            sizes[left] = 0.0  # what is left is rounding
+        sums[empty], sizes[empty] = part * points[row], part
         away = points.astype(np.float64) - points[row]
         np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
 

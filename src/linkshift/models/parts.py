@@ -143,6 +143,11 @@ def _space(values: Values, sizes: Sizes) -> KernelSpace | None:
     return KernelSpace(Kernel(*kernel), landmarks, turn, exact)
 
 
+def _check_weights(weight: Any) -> None:
+    if weight is not None and not weight.any():
+        raise Refused("none of its rows has a weight")
+
+
 # MeanShift and PathMeanShift ---------------------------------------------------------------------
 
 _MEAN_SHIFT = {
@@ -220,6 +225,7 @@ _CONSTRAINED = {
 
 def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
     low, span, schedule, params, runs, weight = [values[name] for name in _CONSTRAINED][:6]
+    _check_weights(weight)
     points = (values["_fit_X"].astype(np.float64) - low) / span
     check("scaling", points, "f n d -1e100..1e100", sizes)
     known = (
@@ -433,6 +439,7 @@ def _refined(_: Any, values: Values, __: Sizes) -> Built:
     inner = values["estimator_"]
     if not isinstance(inner, LinkedClusterer) or inner._fit_X.shape != values["_fit_X"].shape:
         raise Refused("its clusterer was fitted to other rows")
+    _check_weights(values["_state.weight"])
     return refined_clustering._State(values["_state.weight"]), {}
 
 
