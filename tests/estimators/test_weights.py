@@ -48,9 +48,9 @@ MODELS = {
     "Refined": (lambda: RefinedClustering(MeanShift(n_jobs=1)), True),
     "Refined k-means": (lambda: RefinedClustering(KMeans(3, init=CENTRES, n_init=1)), True),
     "KMeans": (lambda: linkshift.KMeans(3, init=CENTRES, n_jobs=1), False),
-    "KMeans, empty": (lambda: linkshift.KMeans(3, init=CENTRES + [1, 9], n_jobs=1), False),
+    "KMeans, empty": (lambda: linkshift.KMeans(3, init=np.add(CENTRES, [1, 9]), n_jobs=1), False),
     "KMeans cosine": (
-        lambda: linkshift.KMeans(3, init=CENTRES + [0.1, 9], metric="cosine", n_jobs=1),
+        lambda: linkshift.KMeans(3, init=np.add(CENTRES, [0.1, 9]), metric="cosine", n_jobs=1),
         False,
     ),
     "PCKMeans": (lambda: PCKMeans(3, **AT), False),
