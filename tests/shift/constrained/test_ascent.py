@@ -337,6 +337,7 @@ def test_the_order_of_rows_and_links_does_not_matter(problem):
         X=problem.X[shuffle],
         cannot=rank[problem.cannot[links]][:, ::-1].reshape(-1, 2),
         confidence=None if problem.confidence is None else problem.confidence[links],
+        weight=None if problem.weight is None else problem.weight[shuffle],
     )
     one, other = ascend(problem), ascend(there)
     assert one.n_iter == other.n_iter
