@@ -63,10 +63,11 @@ class _Part(NamedTuple):
 def taken(model: Any) -> Values:
     """Fields of a fitted model."""
     part = _part(model)
-    return {
+    found = {
         name: part.takes[name](model) if name in part.takes else _reach(model, name)
         for name in _ROWS | part.rules
     }
+    return {name: value for name, value in found.items() if name not in _LATER or value is not None}
 
 
 def _reach(value: Any, path: str) -> Any:
@@ -101,7 +102,8 @@ def restore(model: Any, values: Any) -> None:
     model._keep(X, closed, Fitted(values["labels_"], state, attributes))
 
 
-_LATER = {"_state.weight"}  # fields that earlier files have not
+# Fields that came later: written where there is something, so that other files stay as they were.
+_LATER = {"_state.weight"}
 _ROWS = {
     "_fit_X": "x n d",
     "n_features_in_": "int ?",
