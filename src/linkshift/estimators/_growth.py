@@ -37,7 +37,7 @@ def worth_asking(links: Links, n_rows: float) -> bool:
     return len(links.cannot) > 0 and _FEWEST <= n_pairs < min(_MOST, n_rows / 2)
 
 
-def rows_to_ask(points: Array, links: Links, weight: Array | None) -> Array:
+def rows_to_ask(points: Array, links: Links, weight: Array | None = None) -> Array:
     """All rows, or 5,000 of them: those that links name, and others evenly spread."""
     n = points.shape[0]
     if n <= _MOST_ROWS:
@@ -51,7 +51,7 @@ def rows_to_ask(points: Array, links: Links, weight: Array | None) -> Array:
     return np.sort(np.concatenate([named, others[spread]]))
 
 
-def stops(points: Array, bandwidths: Array, weight: Array | None) -> list[int]:
+def stops(points: Array, bandwidths: Array, weight: Array | None = None) -> list[int]:
     """Return the iterations at which growth may stop, from the first on to the last."""
     last = len(bandwidths) - 1
     typical = default_bandwidth(points, "gaussian", sample_weight=weight)
@@ -59,7 +59,7 @@ def stops(points: Array, bandwidths: Array, weight: Array | None) -> list[int]:
     return [*np.minimum(found, last).tolist(), last]
 
 
-def unlinked(points: Array, bandwidths: Array, weight: Array | None) -> Array:
+def unlinked(points: Array, bandwidths: Array, weight: Array | None = None) -> Array:
     """Bandwidths where nothing is held apart: they grow to the first stop, and stay there."""
     typical = default_bandwidth(points, "gaussian", sample_weight=weight)
     return np.minimum(bandwidths, _STOPS[0] * typical)
@@ -72,7 +72,7 @@ def to_go_on(run: Run | None, links: Links) -> Run | None:
     return run
 
 
-def halves(points: Array, links: Links, weight: Array | None) -> list[Links]:
+def halves(points: Array, links: Links, weight: Array | None = None) -> list[Links]:
     """Split links in two, each by whether its length is odd or even in thousandths of the extent.
 
     As good as a coin, but the same whatever the order of the rows, and whatever links are added or
