@@ -64,3 +64,24 @@ def real(name):
         return load(name)
     except FileNotFoundError as error:
         pytest.skip(str(error).splitlines()[0])
+
+
+def repeated(weight, links=None):
+    """Rows as often as their weight says, and links of the copies.
+
+    Copies stand side by side. Links name the first one, and certain must-links hold to it the
+    other copies of rows that links name.
+    """
+    copies = np.repeat(np.arange(len(weight)), weight)
+    if links is None:
+        return copies, None
+    first = np.searchsorted(copies, np.arange(len(weight)))
+    named = np.unique(np.concatenate([links.must, links.cannot]))
+    ties = [(first[i], first[i] + c) for i in named.tolist() for c in range(1, int(weight[i]))]
+    ties = np.array(ties, dtype=np.int64).reshape(-1, 2)
+    return copies, Links(
+        np.concatenate([first[links.must].reshape(-1, 2), ties]),
+        first[links.cannot].reshape(-1, 2),
+        must_confidence=np.concatenate([links.must_confidence, np.ones(len(ties))]),
+        cannot_confidence=links.cannot_confidence,
+    )

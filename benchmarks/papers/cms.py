@@ -161,7 +161,7 @@ def _both_labels(*, quantile: float | None = None, **parameters: Any) -> dict[st
         shift = ConstrainedShift(
             draw.X, LinkKernel(model.kernel), scale=model.constraint_scale,
             blurring=model.blurring, until_settled=False, max_pairs=model.max_pairs,
-            **AUTHORS_LABELS["images"], n_threads=1,
+            **AUTHORS_LABELS["images"], n_threads=1, weight=None,
         )  # fmt: skip
         pairs = draw.links.closure(len(draw.X)).cannot_pairs()
         bending = pairs, np.ones(len(pairs))

@@ -46,7 +46,7 @@ def test_assignments_are_those_of_the_twin(seed, n_links):
     assume(len(np.unique(y)) == 3)
     links = Links.sample(y, n_links, random_state=seed)
     closure = links.closure(len(X))
-    bodies = COPKMeans(3)._prepared(X, _closed(links, len(X)))
+    bodies = COPKMeans(3)._prepared(X, np.ones(len(X)), _closed(links, len(X)))
     centres = X[:3]
     found = _assign(bodies, centres, np.random.RandomState(seed))
     tied = np.unique(closure.component_cannot)

@@ -14,7 +14,7 @@ def together(must, X):
 
 def centres(n_clusters, must=MUST, seed=0):
     random = np.random.RandomState(seed)
-    return neighbourhood_centres(X, together(must, X), n_clusters, random)
+    return neighbourhood_centres(X, np.ones(len(X)), together(must, X), n_clusters, random)
 
 
 def test_the_largest_first_then_the_far_and_large():
@@ -27,7 +27,9 @@ def test_size_weighs():
     # 9.0 and its twin are farther than the three rows about 5, but fewer.
     data = np.array([[0.0]] * 5 + [[5.0]] * 4 + [[9.0]] * 2)
     chain = [(i, i + 1) for i in range(10) if i not in (4, 8)]
-    found = neighbourhood_centres(data, together(chain, data), 2, np.random.RandomState(0))
+    found = neighbourhood_centres(
+        data, np.ones(len(data)), together(chain, data), 2, np.random.RandomState(0)
+    )
     np.testing.assert_allclose(found.ravel(), [0.0, 5.0])
 
 
@@ -41,13 +43,17 @@ def test_rest_is_drawn_from_the_rows():
 def test_draws_favour_far_rows(seed):
     # All rows but one coincide with the centre: only that one has a chance.
     data = np.array([[0.0], [0.0], [0.0], [3.0]])
-    found = neighbourhood_centres(data, together([(0, 1)], data), 2, np.random.RandomState(seed))
+    found = neighbourhood_centres(
+        data, np.ones(len(data)), together([(0, 1)], data), 2, np.random.RandomState(seed)
+    )
     np.testing.assert_allclose(found.ravel(), [0.0, 3.0])
 
 
 def test_identical_rows_still_give_centres():
     data = np.zeros((4, 2))
-    found = neighbourhood_centres(data, together([(0, 1)], data), 3, np.random.RandomState(0))
+    found = neighbourhood_centres(
+        data, np.ones(len(data)), together([(0, 1)], data), 3, np.random.RandomState(0)
+    )
     assert found.shape == (3, 2)
 
 

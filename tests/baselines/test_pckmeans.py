@@ -14,9 +14,9 @@ def mixture(seed=0, n=120, d=2, k=3):
     return rng.normal(size=(n, d)) + 2.0 * rng.normal(size=(k, d))[y], y
 
 
-def literal_objective(X, labels, centres, must, cannot, weight):
+def literal_objective(X, labels, centres, must, cannot, weight, sample_weight=1.0):
     """J as it is printed, pair by pair."""
-    total = 0.5 * ((X - centres[labels]) ** 2).sum()
+    total = 0.5 * (sample_weight * ((X - centres[labels]) ** 2).sum(axis=1)).sum()
     total += weight * sum(labels[a] != labels[b] for a, b in must)
     return total + weight * sum(labels[a] == labels[b] for a, b in cannot)
 
@@ -27,8 +27,9 @@ def literal_objective(X, labels, centres, must, cannot, weight):
     n_links=st.integers(3, 200),
     weight=st.floats(0, 5),
     confidence=st.sampled_from([1.0, 0.6]),
+    weighted=st.booleans(),
 )
-def test_objective_never_rises_and_is_the_printed_one(seed, n_links, weight, confidence):
+def test_objective_never_rises_and_is_the_printed_one(seed, n_links, weight, confidence, weighted):
     X, y = mixture(seed)
     sampled = Links.sample(y, n_links, random_state=seed)
     links = Links(
@@ -37,7 +38,10 @@ def test_objective_never_rises_and_is_the_printed_one(seed, n_links, weight, con
         must_confidence=confidence,
         cannot_confidence=confidence,
     )
-    model = PCKMeans(3, weight=weight, n_init=1, random_state=seed).fit(X, links=links)
+    rng = np.random.default_rng(seed)
+    s = rng.choice([0.0, 0.5, 1.0, 3.0], size=len(X)) if weighted else np.ones(len(X))
+    model = PCKMeans(3, weight=weight, n_init=1, random_state=seed)
+    model.fit(X, links=links, sample_weight=s)
     assert (np.diff(model.objectives_) <= 1e-9 * model.objectives_[0]).all()
     if confidence == 1.0:
         closure = links.closure(len(X))
@@ -45,7 +49,7 @@ def test_objective_never_rises_and_is_the_printed_one(seed, n_links, weight, con
     else:
         must, cannot = links.must, links.cannot
     expected = literal_objective(
-        X, model.labels_, model.cluster_centers_, must, cannot, weight * confidence
+        X, model.labels_, model.cluster_centers_, must, cannot, weight * confidence, s
     )
     assert model.objectives_[-1] == pytest.approx(expected)
 

@@ -52,12 +52,12 @@ def test_components_that_are_held_apart_begin_clusters_first():
     # 5 rows at 0, 4 at 10, 2 at 1: the far ones would be next, were the near not held apart.
     means, sizes = np.array([[0.0], [10.0], [1.0], [20.0]]), np.array([5, 4, 2, 1])
     none = signed_edges(np.empty((0, 2), dtype=int), np.empty(0), 4)
-    assert seed_components(means, sizes, none, 2) == [0, 1]
-    assert seed_components(means, sizes, none, 4) == [0, 1, 2]  # a row alone begins nothing
+    assert seed_components(means, sizes, sizes, none, 2) == [0, 1]
+    assert seed_components(means, sizes, sizes, none, 4) == [0, 1, 2]  # a row alone begins nothing
     apart = signed_edges(np.array([[0, 2]]), -np.ones(1), 4)
-    assert seed_components(means, sizes, apart, 2) == [0, 2]
+    assert seed_components(means, sizes, sizes, apart, 2) == [0, 2]
     lonely = signed_edges(np.array([[0, 3]]), -np.ones(1), 4)
-    assert seed_components(means, sizes, lonely, 2) == [0, 3]
+    assert seed_components(means, sizes, sizes, lonely, 2) == [0, 3]
 
 
 def test_links_that_concern_no_seed_are_counted():

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sklearn.utils.validation import has_fit_parameter
 from tests.estimators.variants import (
     CLUSTERERS,
     PER_BLOB,
@@ -23,6 +24,7 @@ from tests.estimators.variants import (
 )
 
 from linkshift import ConflictError, Links
+from linkshift._core.messages import Refusal
 
 N = 2 * PER_BLOB
 
@@ -374,12 +376,33 @@ def test_partial_labels_of_another_shape_raise(name, labels, words):
         fitted(name, 2, partial_labels=labels)
 
 
-@pytest.mark.parametrize("name", [n for n in VARIANTS if n.startswith("MeanShift")])
-def test_weights_of_rows_have_an_effect_or_raise(name):
+def takes_weights(name):
+    return has_fit_parameter(VARIANTS[name].make(1.0, 2), "sample_weight")
+
+
+@pytest.mark.parametrize("name", [n for n in CLUSTERERS if takes_weights(n)])
+def test_weights_of_rows_have_an_effect(name):
     weights = np.linspace(0.1, 5.0, N)
+    weights[::7] = 0.0
     links = VARIANTS[name].usable(TRUE)
-    if name == "MeanShift by links":
-        with pytest.raises((ValueError, TypeError), match="sample_weight"):
+    if name == "Refined by links":
+        with pytest.raises(Refusal, match="PathMeanShift does not take sample_weight") as caught:
             fitted(name, 2, links=links, sample_weight=weights)
+        assert says_what_to_do(caught.value)
         return
-    assert differ(fitted(name, 2, sample_weight=weights), fitted(name, 2))
+    noisy = np.random.default_rng(0).normal(size=(N, 2)) @ [[4.0, 0.0], [0.0, 1.0]]
+    X, h = two_blobs(2)
+    X = X + noisy
+    variant = VARIANTS[name]
+    plain, weighted = (
+        outcome(variant, quiet_fit(variant.make(h, 2), X, links=links, **more), X, X + 0.37)
+        for more in ({}, {"sample_weight": weights})
+    )
+    assert differ(plain, weighted)
+
+
+@pytest.mark.parametrize("name", [n for n in CLUSTERERS if not takes_weights(n)])
+def test_weights_of_rows_are_refused_with_a_remedy(name):
+    with pytest.raises(Refusal, match="does not take sample_weight") as caught:
+        fitted(name, 2, links=VARIANTS[name].usable(TRUE), sample_weight=np.full(N, 2.0))
+    assert says_what_to_do(caught.value)

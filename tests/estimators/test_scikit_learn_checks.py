@@ -35,6 +35,7 @@ from linkshift.baselines import (
     PCKMeans,
     SeededKMeans,
 )
+from linkshift.baselines._estimator import LinkedKMeans
 
 
 def halves(X):
@@ -148,6 +149,18 @@ def reasons(estimator):
                 "check_sample_weight_equivalence_on_dense_data": "in ten dimensions the centre of "
                 "a cell lies up to sqrt(10) / 2 bandwidths from its rows: no row reaches any seed, "
                 "which is an error, as in scikit-learn"
+            }
+        case ConstrainedMeanShift(bandwidth=float()):
+            return {
+                "check_sample_weight_equivalence_on_dense_data": "compares the numbers of "
+                "clusters, which go by the order of rows; tests/estimators/test_weights.py "
+                "compares clusters"
+            }
+        case LinkshiftKMeans() | LinkedKMeans() | RefinedClustering(estimator=KMeans()):
+            return {
+                "check_sample_weight_equivalence_on_dense_data": "of other rows others are drawn "
+                "by chance, as in scikit-learn's own k-means; tests/estimators/test_weights.py "
+                "begins both at the same centres"
             }
         case KernelMeanShift(kernel="precomputed"):
             no_gram = "gives rows of data where a square matrix of kernel values is due"

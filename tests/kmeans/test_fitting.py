@@ -77,13 +77,13 @@ def test_more_steps_never_raise_the_sum(seed, spherical):
 def test_the_greedy_start_is_that_of_the_twin():
     for seed in range(4):
         X = points(seed, 25, 2)
-        found = first_centres(X, 5, "greedy", np.random.RandomState(0))
+        found = first_centres(X, np.ones(len(X)), 5, "greedy", np.random.RandomState(0))
         np.testing.assert_array_equal(found, X[twin.greedy_rows(X.tolist(), 5)])
 
 
 def test_a_random_start_draws_no_row_twice():
     X = np.arange(10.0)[:, None]
-    found = first_centres(X, 10, "random", np.random.RandomState(3))
+    found = first_centres(X, np.ones(len(X)), 10, "random", np.random.RandomState(3))
     assert sorted(found[:, 0].tolist()) == list(range(10))
 
 

@@ -153,6 +153,16 @@ CASES = {
         X,
         NEW,
     ),
+    "refined_weights": lambda: (
+        RefinedClustering().fit(X, links=LINKS, sample_weight=np.arange(60) / 20),
+        X,
+        NEW,
+    ),
+    "constrained_weights": lambda: (
+        ConstrainedMeanShift().fit(X, links=LINKS, sample_weight=np.arange(60) / 20),
+        X,
+        NEW,
+    ),
     "constrained": lambda: (ConstrainedMeanShift().fit(X, links=LINKS), X, NEW),
     "constrained_groups": lambda: (
         ConstrainedMeanShift().with_links(LINKS + Links.apart_within(np.arange(60) % 20)).fit(X),

@@ -46,13 +46,16 @@ def constrained_shift(
 
 
 def constrained_step(
-    centres, samples, cannot_pairs, h, *, profile, scale=0.5, floor=1e-3, confidence=None
+    centres, samples, cannot_pairs, h, *, profile, scale=0.5, floor=1e-3, confidence=None, mass=1.0
 ):
-    """One iteration of eq. 3.1; a centre without weight stays. Also the total weight of each."""
+    """One iteration of eq. 3.1; a centre without weight stays. Also the total weight of each.
+
+    ``mass`` is what each sample counts.
+    """
     confidence = np.ones(len(cannot_pairs)) if confidence is None else confidence
     weight = constraint_weights(centres, cannot_pairs, h, profile, scale, floor, confidence)
     u = ((centres[:, None, :] - samples[None, :, :]) ** 2).sum(axis=2) / h**2
-    kernel = profile(u) * weight
+    kernel = profile(u) * weight * mass
     total = kernel.sum(axis=1)
     moved = centres.copy()
     for i in range(len(centres)):

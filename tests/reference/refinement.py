@@ -92,11 +92,19 @@ def contradictory(n, links):
     return any(component[i] == component[j] for i, j in certain)
 
 
-def heard(near, sizes, home, labels):
+def heard(near, sizes, home, labels, by_places=False):
     """Of each row's neighbours those it listens to: as many as its cluster has other rows.
 
     A row by itself listens to the nearest one, if that is in a cluster of five rows or more.
+    Neighbours that take places are listened to as far as there are places.
     """
+    if by_places:
+        most = np.inf if home < 0 else max(sizes[home] - 1.0, 0.0)
+        lone = [1.0 if row and is_large(labels[row[0][0]], sizes) else 0.0 for row in near]
+        return [
+            first_places(row, one if most == 0 else most)
+            for row, one in zip(near, lone, strict=True)
+        ]
     if home >= 0 and sizes[home] == 1:
         return [row[:1] if row and is_large(labels[row[0][0]], sizes) else [] for row in near]
     most = None if home < 0 else sizes[home] - 1
@@ -107,10 +115,42 @@ def is_large(label, sizes):
     return label >= 0 and sizes[label] >= 5
 
 
-def energy(labels, rows, label, links, near, penalty=4.0, by_share=False):
+def first_places(row, most):
+    """Of (neighbour, places), the nearest first, those that have the first places."""
+    found = []
+    for j, places in row:
+        taken = min(places, most)
+        most -= taken
+        if taken > 0:
+            found.append((j, taken))
+    return found
+
+
+def nearest_places(X, weight, n_neighbors):
+    """(neighbour, places) of each row: itself with the copies it has besides, then the nearest.
+
+    No more rows are looked at than there are places; none eight times as far as the second place.
+    """
+    total = sum(weight)
+    k = max(min(n_neighbors, np.ceil(np.sqrt(total)), total - 1.0), 0.0)
+    most = min(int(np.ceil(k)), sum(w > 0 for w in weight) - 1)
+    found = []
+    for i, x in enumerate(X):
+        far = sorted((np.linalg.norm(x - X[j]), j) for j in range(len(X)) if weight[j] and j != i)
+        queue = [(i, max(weight[i] - 1.0, 0.0))] + [(j, weight[j]) for _, j in far[:most]]
+        row = first_places(queue, k)
+        second = first_places(row, min(2.0, sum(taken for _, taken in row)))
+        scale = np.linalg.norm(x - X[second[-1][0]]) if second else 0.0
+        near = [np.linalg.norm(x - X[j]) <= 8.0 * scale or scale == 0 for j, _ in row]
+        found.append([pair for pair, local in zip(row, near, strict=True) if local])
+    return found
+
+
+def energy(labels, rows, label, links, near, penalty=4.0, by_share=False, say=None):
     """E(c) of the module for the unit ``rows``, all other rows as they are.
 
-    ``near`` has for each row (neighbour, weight) of those that it listens to.
+    ``near`` has for each row (neighbour, weight) of those that it listens to; ``say`` is what the
+    term of each row is multiplied by.
     """
     cost = 0.0
     for i in rows:
@@ -119,7 +159,7 @@ def energy(labels, rows, label, links, near, penalty=4.0, by_share=False):
         if by_share and total > 0:
             cost -= np.log(there / total + 0.005)
         elif near[i] and not by_share:
-            cost -= np.log(max(there, 0.1) / len(near[i]))
+            cost -= (1.0 if say is None else say[i]) * np.log(max(there, 0.1) / len(near[i]))
     inside = set(rows)
     for pairs, confidence, must in (
         (links.must, links.must_confidence, True),

@@ -15,9 +15,11 @@ from linkshift._core.messages import Advice
 from linkshift.links import ClosedLinks
 from linkshift.modes import merge_close
 from linkshift.refinement import (
+    Places,
     absorb_dust,
     hold,
     merge_by_votes,
+    nearest_places,
     nearest_rows,
     neighbours_vote,
     refined,
@@ -165,6 +167,9 @@ def units(n, links):
 
 def as_lists(neighbours):
     """Neighbours of each row with their weights, the nearest or heaviest first."""
+    if isinstance(neighbours, Places):
+        pairs = zip(neighbours.rows.tolist(), neighbours.taken.tolist(), strict=True)
+        return [[(j, w) for j, w in zip(*row, strict=True) if j >= 0] for row in pairs]
     if isinstance(neighbours, np.ndarray):
         return [[(j, 1.0) for j in row.tolist() if j >= 0] for row in neighbours]
     dense = neighbours.toarray()
@@ -174,8 +179,10 @@ def as_lists(neighbours):
     ]
 
 
-def cluster_sizes(labels):
-    return np.bincount(labels[labels >= 0], minlength=int(labels.max(initial=0)) + 1).tolist()
+def cluster_sizes(labels, weight=None):
+    weight = weight if weight is None else weight[labels >= 0]
+    n = int(labels.max(initial=0)) + 1
+    return np.bincount(labels[labels >= 0], weight, minlength=n).tolist()
 
 
 def literal_settle(labels, links, neighbours, penalty, sweeps):
@@ -183,12 +190,15 @@ def literal_settle(labels, links, neighbours, penalty, sweeps):
 
     Labels are tried in the order in which neighbours, then links name them: of equals the first.
     """
-    labels, by_share, near = (
-        np.array(labels),
-        not isinstance(neighbours, np.ndarray),
-        as_lists(neighbours),
-    )
+    labels, near = np.array(labels), as_lists(neighbours)
+    by_places = isinstance(neighbours, Places)
+    by_share = not by_places and not isinstance(neighbours, np.ndarray)
     groups = units(len(labels), links)
+    weight = neighbours.weight if by_places else np.ones(len(labels))
+    say = weight.copy()
+    for rows in groups:
+        if not weight[rows].any():
+            say[rows] = 1.0
     where = {i: u for u, rows in enumerate(groups) for i in rows}
     home = [next((int(labels[i]) for i in rows if labels[i] >= 0), -1) for rows in groups]
     ends = np.concatenate([links.must, links.cannot])
@@ -197,7 +207,7 @@ def literal_settle(labels, links, neighbours, penalty, sweeps):
     nobody = [[] for _ in labels]
     gains = []
     for _ in range(sweeps):
-        before, sizes = labels.copy(), cluster_sizes(labels)
+        before, sizes = labels.copy(), cluster_sizes(labels, weight if by_places else None)
         for u, rows in enumerate(groups):
             partners = [j for i, j in ends if where[i] == u != where[j]]
             drawn = [j for i, j in pulls if where[i] == u != where[j]]
@@ -205,11 +215,11 @@ def literal_settle(labels, links, neighbours, penalty, sweeps):
                 continue  # noise without a must-link stays noise
             # Links see the labels of units, also of those that have not been visited yet.
             seen = np.array([home[where[i]] for i in range(len(labels))])
-            around = twin.heard(near, sizes, home[u], labels)
+            around = twin.heard(near, sizes, home[u], labels, by_places)
             named = [int(labels[j]) for i in rows for j, _ in around[i]] + seen[partners].tolist()
             tried = [c for c in dict.fromkeys([home[u], *named]) if c >= 0]
             cost = {
-                c: twin.energy(labels, rows, c, Links(), around, penalty, by_share)
+                c: twin.energy(labels, rows, c, Links(), around, penalty, by_share, say)
                 + twin.energy(seen, rows, c, links, nobody, penalty)
                 for c in tried
             }
@@ -239,15 +249,19 @@ def some_graph(seed, n):
     st.booleans(),
     st.booleans(),
     st.sampled_from([0.0, 0.7, 4.0, 20.0]),
-    st.booleans(),
+    st.sampled_from(["rows", "graph", "places"]),
 )
-def test_settling_is_iterated_conditional_modes(seed, soft, consistent, noise, penalty, weighted):
+def test_settling_is_iterated_conditional_modes(seed, soft, consistent, noise, penalty, kind):
     confidences = (1.0, 0.4, 0.8) if soft else (1.0,)
-    _, labels, links, neighbours = make(
+    X, labels, links, neighbours = make(
         seed, n=18, m=15, confidences=confidences, consistent=consistent, noise=noise
     )
-    if weighted:
+    if kind == "graph":
         neighbours = some_graph(seed, 18)
+    elif kind == "places":
+        weight = np.random.default_rng(seed).choice([0.0, 0.3, 1.0, 2.5, 4.0], size=18)
+        weight[0] = 1.5
+        neighbours = nearest_places(X, 5, weight)
     for sweeps in (1, 3):
         expected, gains = literal_settle(labels, links, neighbours, penalty, sweeps)
         ours = settle(labels, links, neighbours, penalty=penalty, max_sweeps=sweeps)

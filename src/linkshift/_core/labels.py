@@ -44,9 +44,16 @@ def dense(labels: NDArray[Any]) -> NDArray[np.int64]:
     return out
 
 
-def majority(labels: NDArray[Any]) -> int:
-    """Return the most frequent label, the smallest of equals; -1 for none."""
-    return int(np.bincount(labels).argmax()) if labels.size else NOISE
+def majority(labels: NDArray[Any], weight: NDArray[Any] | None = None) -> int:
+    """Return the label of most weight, the smallest of equals; -1 for none.
+
+    Without weights, or where there is no weight, the most frequent one.
+    """
+    if not labels.size:
+        return NOISE
+    if weight is not None and weight.any():
+        return int(np.bincount(labels, weight).argmax())
+    return int(np.bincount(labels).argmax())
 
 
 def is_noise(labels: NDArray[Any], noise: int | None = NOISE) -> NDArray[np.bool_]:

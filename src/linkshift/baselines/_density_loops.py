@@ -10,26 +10,27 @@ from linkshift._core.jit import jit
 
 
 @jit
-def local_clusters(X, leaf, start, radius2, least, component, apart, local):
+def local_clusters(X, weight, leaf, start, radius2, least, component, apart, local):
     """Fill ``local`` with clusters of rows and their neighbours in a leaf; -1 for rows without.
 
     ``leaf`` has the rows leaf by leaf, ``start`` where each leaf begins. Where a cannot-link parts
-    two of the neighbours, each is a cluster by itself.
+    two of the neighbours, each is a cluster by itself. Neighbours count by their weights; a row
+    without weight begins none.
     """
     met = np.full(apart.start.shape[0] - 1, -1, dtype=np.int64)  # for whom a component was met last
     near = np.empty(X.shape[0], dtype=np.int64)
     count = 0
     for b in range(start.shape[0] - 1):
         for i in leaf[start[b] : start[b + 1]]:
-            if local[i] >= 0:
+            if local[i] >= 0 or weight[i] == 0:
                 continue
-            found, free = 0, 0
+            found, free = 0.0, 0
             for j in leaf[start[b] : start[b + 1]]:
                 apart2 = 0.0
                 for f in range(X.shape[1]):
                     apart2 += (X[i, f] - X[j, f]) ** 2
                 if apart2 <= radius2:
-                    found += 1
+                    found += weight[j]
                     if local[j] < 0:
                         near[free] = j
                         free += 1

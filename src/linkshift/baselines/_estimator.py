@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift.baselines._initial import neighbourhood_centres
-from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._base import Fitted, WeightedClusterer
+from linkshift.kmeans.fitting import check_enough
 from linkshift.links import ClosedLinks, SignedEdges, signed_edges
 
 
@@ -81,8 +82,10 @@ class KMeansState:
     metric: Array
 
 
-class LinkedKMeans(LinkedClusterer):
+class LinkedKMeans(WeightedClusterer):
     """K-means under links: the best of several runs. New rows go to the nearest centre.
+
+    Squared distances of rows are multiplied by their weights, links are not.
 
     What a run is told of the links is made once, by `_prepared`.
     """
@@ -110,10 +113,11 @@ class LinkedKMeans(LinkedClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
-        n = data.shape[0]
-        if n < self.n_clusters:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+    def _fit(  # type: ignore[override]
+        self, data: Array, closed: ClosedLinks, *, sample_weight: Array | None
+    ) -> Fitted:
+        weight = np.ones(data.shape[0]) if sample_weight is None else sample_weight
+        check_enough(data.shape[0], sample_weight, self.n_clusters)
         if (largest := float(np.abs(data).max())) > _LARGEST:
             raise Refusal(
                 f"Squares of numbers up to {largest:.3g}, which k-means goes by, are infinite.",
@@ -124,11 +128,11 @@ class LinkedKMeans(LinkedClusterer):
         # Centred: sums of squares then lose no digits.
         origin = data.mean(axis=0, dtype=np.float64)
         points = data - origin
-        prepared = self._prepared(points, closed)
+        prepared = self._prepared(points, weight, closed)
         runs = []
         for _ in range(self.n_init):
-            centres = self._first_centres(points, prepared, origin, closed, random)
-            runs.append(self._run(points, prepared, centres, random))
+            centres = self._first_centres(points, weight, prepared, origin, closed, random)
+            runs.append(self._run(points, weight, prepared, centres, random))
         best = min(runs, key=lambda run: float(run.objectives[-1]))
         attributes = {
             "cluster_centers_": (best.centres + origin).astype(data.dtype),
@@ -143,16 +147,24 @@ class LinkedKMeans(LinkedClusterer):
         return {}
 
     @abstractmethod
-    def _prepared(self, X: Array, closed: ClosedLinks) -> Any:
+    def _prepared(self, X: Array, weight: Array, closed: ClosedLinks) -> Any:
         """Bring links into the form that runs take."""
 
     @abstractmethod
-    def _run(self, X: Array, prepared: Any, centres: Array, random: np.random.RandomState) -> Run:
+    def _run(
+        self,
+        X: Array,
+        weight: Array,
+        prepared: Any,
+        centres: Array,
+        random: np.random.RandomState,
+    ) -> Run:
         """Iterate from some centres until no label changes."""
 
     def _first_centres(
         self,
         X: Array,
+        weight: Array,
         prepared: Any,  # noqa: ARG002 (for seeds)
         origin: Array,
         closed: ClosedLinks,
@@ -161,7 +173,7 @@ class LinkedKMeans(LinkedClusterer):
         if isinstance(self.init, str):
             linked = begins_with_links(self.init)
             together = closed.must_component if linked else np.arange(len(X))
-            return neighbourhood_centres(X, together, self.n_clusters, random)
+            return neighbourhood_centres(X, weight, together, self.n_clusters, random)
         centres = np.asarray(self.init, dtype=np.float64)
         if centres.shape != (self.n_clusters, X.shape[1]):
             raise ValueError(
@@ -203,7 +215,7 @@ class PenalisedKMeans(LinkedKMeans):
         )
         self.weight = weight
 
-    def _prepared(self, X: Array, closed: ClosedLinks) -> LinkGraph:  # noqa: ARG002
+    def _prepared(self, X: Array, weight: Array, closed: ClosedLinks) -> LinkGraph:  # noqa: ARG002
         if len(closed) and self.weight == 0 and not begins_with_links(self.init):
             raise Refusal(
                 "With weight=0 links cost nothing, and the first centres are not theirs: they "
@@ -215,18 +227,23 @@ class PenalisedKMeans(LinkedKMeans):
         return link_graph(closed, self.weight)
 
     def _run(
-        self, X: Array, prepared: LinkGraph, centres: Array, random: np.random.RandomState
+        self,
+        X: Array,
+        weight: Array,
+        prepared: LinkGraph,
+        centres: Array,
+        random: np.random.RandomState,
     ) -> Run:
         """Settle, and again with all rows assigned afresh, as long as that lowers the objective.
 
         A label is held by the labels of all that it is linked to: afresh, the first rows are free.
         """
         begin = Run(np.empty(0), centres, np.ones_like(centres), np.empty(0), 0)
-        best = self._settled(X, prepared, begin, self.max_iter, random)
+        best = self._settled(X, weight, prepared, begin, self.max_iter, random)
         failed = 0
         linked = len(prepared.edges.other) > 0
         while linked and failed < _FRESH and best.n_iter < self.max_iter:
-            again = self._settled(X, prepared, best, self.max_iter - best.n_iter, random)
+            again = self._settled(X, weight, prepared, best, self.max_iter - best.n_iter, random)
             if not again.objectives[-1] < best.objectives[-1]:
                 failed += 1
                 continue
@@ -239,7 +256,13 @@ class PenalisedKMeans(LinkedKMeans):
 
     @abstractmethod
     def _settled(
-        self, X: Array, graph: LinkGraph, begin: Run, most: int, random: np.random.RandomState
+        self,
+        X: Array,
+        weight: Array,
+        graph: LinkGraph,
+        begin: Run,
+        most: int,
+        random: np.random.RandomState,
     ) -> Run:
         """Iterate from the centres and metric of a run, with no labels, until none changes."""
 
@@ -267,9 +290,10 @@ def begins_with_links(init: Any) -> bool:
     return isinstance(init, str) and init == "neighbourhoods"
 
 
-def means(X: Array, labels: Array, centres: Array) -> Array:
-    """Mean of each cluster's rows; an empty cluster keeps its centre."""
+def means(X: Array, weight: Array, labels: Array, centres: Array) -> Array:
+    """Mean of each cluster's rows; one without weight keeps its centre."""
     sums = np.zeros_like(centres)
-    np.add.at(sums, labels, X)
-    sizes = np.bincount(labels, minlength=len(centres))
-    return np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centres)
+    np.add.at(sums, labels, weight[:, None] * X)
+    sizes = np.bincount(labels, weight, minlength=len(centres))
+    known = sizes > 0
+    return np.where(known[:, None], sums / np.where(known, sizes, 1.0)[:, None], centres)

@@ -10,7 +10,7 @@ from linkshift.links import SignedEdges
 
 
 def neighbourhood_centres(
-    X: Array, component: Array, n_clusters: int, random: np.random.RandomState
+    X: Array, weight: Array, component: Array, n_clusters: int, random: np.random.RandomState
 ) -> Array:
     r"""Centres from what is must-linked, the large and far ones first.
 
@@ -20,33 +20,37 @@ def neighbourhood_centres(
 
     .. math:: |N| \cdot \min_{c \text{ chosen}} \|\bar{x}_N - c\|.
 
-    When there are fewer components of two rows or more than clusters, k-means++ adds the rest.
+    |N| is the weight of its rows. When there are fewer components of two rows or more, with some
+    weight, than clusters, k-means++ adds the rest.
     """
-    sizes, means = component_means(X, component)
-    large = sizes > 1
+    sizes, means = component_means(X, weight, component)
+    large = (np.bincount(component) > 1) & (sizes > 0)
     means = means[large]
     centres = means[_farthest_first(means, sizes[large], n_clusters)]
-    return centres if len(centres) == n_clusters else top_up(X, centres, n_clusters, random)
+    return centres if len(centres) == n_clusters else top_up(X, weight, centres, n_clusters, random)
 
 
-def component_means(X: Array, component: Array) -> tuple[Array, Array]:
-    """Count the rows of each component, and give their mean."""
-    sizes = np.bincount(component)
+def component_means(X: Array, weight: Array, component: Array) -> tuple[Array, Array]:
+    """Weight of each component's rows, and their mean; without weight, all rows count alike."""
+    sizes = np.bincount(component, weight)
+    weight = np.where(sizes[component] > 0, weight, 1.0)
     sums = np.zeros((len(sizes), X.shape[1]))
-    np.add.at(sums, component, X)
-    return sizes, sums / sizes[:, None]
+    np.add.at(sums, component, weight[:, None] * X)
+    return sizes, sums / np.bincount(component, weight)[:, None]
 
 
-def seed_components(means: Array, sizes: Array, apart: SignedEdges, n_clusters: int) -> list[int]:
+def seed_components(
+    means: Array, sizes: Array, n_rows: Array, apart: SignedEdges, n_clusters: int
+) -> list[int]:
     """Components to begin clusters with: as `neighbourhood_centres`, those held apart first.
 
-    ``apart`` has a component's cannot-links. Components of one row count if they are held apart
-    from something. After the first, one that is held apart from all chosen ones comes before
-    those of which nobody knows whether they begin another cluster; among the latter, single rows
-    come last.
+    ``sizes`` are weights. ``apart`` has a component's cannot-links. Components of one row count if
+    they are held apart from something, none without weight. After the first, one that is held apart
+    from all chosen ones comes before those of which nobody knows whether they begin another
+    cluster; among the latter, single rows come last.
     """
     tied = np.diff(apart.start) > 0
-    able = np.flatnonzero((sizes > 1) | tied)
+    able = np.flatnonzero(((n_rows > 1) | tied) & (sizes > 0))
     if not len(able):
         return []
     weight = sizes[able].astype(np.float64)
@@ -57,7 +61,7 @@ def seed_components(means: Array, sizes: Array, apart: SignedEdges, n_clusters: 
         last = able[chosen[-1]]
         nearest = np.minimum(nearest, np.linalg.norm(means[able] - means[last], axis=1))
         foes += np.isin(able, apart.other[apart.start[last] : apart.start[last + 1]])
-        rank = np.where(foes == len(chosen), 2.0, np.where(weight > 1, 1.0, 0.0))
+        rank = np.where(foes == len(chosen), 2.0, np.where(n_rows[able] > 1, 1.0, 0.0))
         rank[chosen] = -1.0
         best = np.flatnonzero(rank == rank.max())
         if rank[best[0]] == 0:  # rows of which nothing is known but that something is elsewhere
@@ -80,15 +84,19 @@ def _farthest_first(means: Array, sizes: Array, most: int) -> list[int]:
     return chosen
 
 
-def top_up(X: Array, centres: Array, n_clusters: int, random: np.random.RandomState) -> Array:
-    """Add rows, each drawn by its squared distance to the centres so far (k-means++)."""
+def top_up(
+    X: Array, weight: Array, centres: Array, n_clusters: int, random: np.random.RandomState
+) -> Array:
+    """Add rows, each drawn by its weight times its squared distance to the centres (k-means++)."""
     if not len(centres):
-        return kmeans_plusplus(X, n_clusters, random_state=random)[0]
+        return kmeans_plusplus(X, n_clusters, sample_weight=weight, random_state=random)[0]
     nearest = ((X[:, None] - centres) ** 2).sum(axis=2).min(axis=1)
+    counted = np.flatnonzero(weight)
     while len(centres) < n_clusters:
-        total = nearest.sum()
-        share = nearest / total if total > 0 else None
-        row = X[random.choice(len(X), p=share)]
+        far = weight[counted] * nearest[counted]
+        total = far.sum()
+        share = far / total if total > 0 else None
+        row = X[counted[random.choice(len(counted), p=share)]]
         centres = np.vstack([centres, row])
         nearest = np.minimum(nearest, ((X - row) ** 2).sum(axis=1))
     return centres

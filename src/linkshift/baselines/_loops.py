@@ -23,7 +23,7 @@ class Tallies(NamedTuple):
 
 
 @jit
-def pck_sweep(X, order, labels, centres, graph, count):
+def pck_sweep(X, weight, order, labels, centres, graph, count):
     """Assign rows in turn to the cluster that costs least, in place; return how many changed.
 
     ``count[c, h]`` is how many rows of component c have label h.
@@ -35,7 +35,7 @@ def pck_sweep(X, order, labels, centres, graph, count):
         c, old = graph.component[i], labels[i]
         if old >= 0:
             count[c, old] -= 1
-        pck_costs(X[i], c, centres, graph, count, 1.0, cost)
+        pck_costs(X[i], weight[i], c, centres, graph, count, 1.0, cost)
         best = cheapest(cost, old)
         count[c, best] += 1
         if best != old:
@@ -45,14 +45,17 @@ def pck_sweep(X, order, labels, centres, graph, count):
 
 
 @jit
-def pck_costs(x, c, centres, graph, count, share, cost):
-    """Fill ``cost``: half the squared distance, and ``share`` of the prices of violated links."""
+def pck_costs(x, weight, c, centres, graph, count, share, cost):
+    """Fill ``cost``: half the squared distance, times the weight of the row, and prices of links.
+
+    Of the prices of violated links, ``share``.
+    """
     k, d = centres.shape
     for h in range(k):
         total = 0.0
         for f in range(d):
             total += (x[f] - centres[h, f]) ** 2
-        cost[h] = 0.5 * total
+        cost[h] = weight * (0.5 * total)
     for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
         o, w = graph.edges.other[e], share * graph.edges.weight[e]
         # A must-link saves where it holds, a cannot-link costs where it does not.
@@ -64,12 +67,12 @@ def pck_costs(x, c, centres, graph, count, share, cost):
 
 
 @jit
-def pck_objective(X, labels, centres, graph, count):
+def pck_objective(X, weight, labels, centres, graph, count):
     """Sum of half squared distances and of the penalties; each link is met at both its ends."""
     cost = np.empty(centres.shape[0])
     total = 0.0
     for i in range(X.shape[0]):
-        pck_costs(X[i], graph.component[i], centres, graph, count, 0.5, cost)
+        pck_costs(X[i], weight[i], graph.component[i], centres, graph, count, 0.5, cost)
         total += cost[labels[i]]
     return total
 
@@ -112,7 +115,7 @@ def squares_apart(x, f, o, h, tallies):
 
 
 @jit
-def mpck_sweep(X, order, labels, centres, metric, farthest, graph, tallies):
+def mpck_sweep(X, weight, order, labels, centres, metric, farthest, graph, tallies):
     """Assign rows in turn as `pck_sweep` does, under one diagonal metric for each cluster."""
     k = centres.shape[0]
     cost, own = np.empty(k), np.empty(k)
@@ -122,7 +125,9 @@ def mpck_sweep(X, order, labels, centres, metric, farthest, graph, tallies):
         c, old = graph.component[i], labels[i]
         if old >= 0:
             book(X[i], c, old, -1, tallies)
-        mpck_costs(X[i], c, centres, metric, log_det, farthest, graph, tallies, cost, own)
+        mpck_costs(
+            X[i], weight[i], c, centres, metric, log_det, farthest, graph, tallies, cost, own
+        )
         best = cheapest(cost, old)
         book(X[i], c, best, 1, tallies)
         if best != old:
@@ -132,13 +137,14 @@ def mpck_sweep(X, order, labels, centres, metric, farthest, graph, tallies):
 
 
 @jit
-def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, cost, own):
+def mpck_costs(x, weight, c, centres, metric, log_det, farthest, graph, tallies, cost, own):
     """Fill ``cost`` with what each label costs a row; ``own`` is room to work in."""
     k, d = centres.shape
     for h in range(k):
         cost[h] = -log_det[h]
         for f in range(d):
             cost[h] += metric[h, f] * (x[f] - centres[h, f]) ** 2
+        cost[h] *= weight
     for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
         o, w = graph.edges.other[e], graph.edges.weight[e]
         whole = 0.0
@@ -165,16 +171,16 @@ def mpck_costs(x, c, centres, metric, log_det, farthest, graph, tallies, cost, o
 
 
 @jit
-def mpck_objective(X, labels, centres, metric, farthest, graph, tallies):
+def mpck_objective(X, weight, labels, centres, metric, farthest, graph, tallies):
     """Bilenko's objective; each link is met at both its ends."""
     k, d = centres.shape
     log_det = np.log(metric).sum(axis=1)
     total = 0.0
     for i in range(X.shape[0]):
         x, c, h = X[i], graph.component[i], labels[i]
-        total -= log_det[h]
+        total -= weight[i] * log_det[h]
         for f in range(d):
-            total += metric[h, f] * (x[f] - centres[h, f]) ** 2
+            total += weight[i] * metric[h, f] * (x[f] - centres[h, f]) ** 2
         for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
             o, w = graph.edges.other[e], 0.5 * graph.edges.weight[e]
             for g in range(k):
@@ -189,7 +195,7 @@ def mpck_objective(X, labels, centres, metric, farthest, graph, tallies):
 
 
 @jit
-def mpck_scatter(X, labels, centres, span, graph, tallies):
+def mpck_scatter(X, weight, labels, centres, span, graph, tallies):
     """Each cluster's scatter by feature: rows about their centre, and what links add.
 
     ``span[h]`` is the squared difference, by feature, of the two rows farthest apart for h.
@@ -199,7 +205,8 @@ def mpck_scatter(X, labels, centres, span, graph, tallies):
     for i in range(X.shape[0]):
         h, c = labels[i], graph.component[i]
         for f in range(d):
-            scatter[h, f] += (X[i, f] - centres[h, f]) ** 2
+            apart = X[i, f] - centres[h, f]
+            scatter[h, f] += weight[i] * apart * apart
         for e in range(graph.edges.start[c], graph.edges.start[c + 1]):
             o, w = graph.edges.other[e], 0.5 * graph.edges.weight[e]
             for g in range(k):

@@ -15,7 +15,7 @@ from linkshift._core.labels import NOISE, first_come
 from linkshift._core.memory import check_memory
 from linkshift.baselines._density_loops import join_clusters, local_clusters
 from linkshift.baselines._estimator import apart_components, refuse_uncertain
-from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._base import Fitted, WeightedClusterer
 from linkshift.links import ClosedLinks, SignedEdges
 
 _PAIR = 64  # bytes of two rows that are neighbours, while they are sorted
@@ -31,7 +31,7 @@ class DensityState:
     eps: float
 
 
-class CDBSCAN(LinkedClusterer):
+class CDBSCAN(WeightedClusterer):
     r"""DBSCAN under links (C-DBSCAN).
 
     1. A k-d tree divides the rows into leaves.
@@ -78,6 +78,9 @@ class CDBSCAN(LinkedClusterer):
     join through rows in dense places only, and a row beside one belongs to the nearest. The order
     of rows matters to local clusters.
 
+    With ``sample_weight`` the rows within ``eps`` count by their weights; one of weight zero is in
+    no dense place.
+
     New rows have the label of the nearest row in a dense place, if it is within ``eps``, else -1.
 
     References
@@ -111,16 +114,21 @@ class CDBSCAN(LinkedClusterer):
         self.min_samples = min_samples
         self.leaf_size = leaf_size
 
-    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+    def _fit(  # type: ignore[override]
+        self, data: Array, closed: ClosedLinks, *, sample_weight: Array | None
+    ) -> Fitted:
         refuse_uncertain(closed, "CDBSCAN")
         points = np.ascontiguousarray(data, dtype=np.float64)
         n, component = len(points), closed.closure.component
         apart = apart_components(closed)
         pairs = _neighbours(points, self.eps)
-        dense = np.bincount(pairs.ravel(), minlength=n) + 1 >= self.min_samples
+        weight = np.ones(n) if sample_weight is None else sample_weight
+        around = np.bincount(pairs.ravel(), weight[pairs[:, ::-1].ravel()], minlength=n) + weight
+        dense = (around >= self.min_samples) & (weight > 0)
         local = np.full(n, -1, dtype=np.int64)
         leaf, start = _leaves(points, self.leaf_size or n)
-        local_clusters(points, leaf, start, self.eps**2, self.min_samples, component, apart, local)
+        least = float(self.min_samples)
+        local_clusters(points, weight, leaf, start, self.eps**2, least, component, apart, local)
         joined, core = _joined_by_links(local, component, closed.closure.sizes, apart)
         home = np.zeros(closed.closure.n_components, dtype=np.int64)
         home[component] = joined  # each component is in one cluster now

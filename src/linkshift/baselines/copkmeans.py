@@ -43,10 +43,10 @@ class _DeadEnd(NamedTuple):
 class COPKMeans(LinkedKMeans):
     r"""K-means in which every link holds (COP-KMeans).
 
-    Makes :math:`J = \frac{1}{2} \sum_i \|x_i - \mu_{l_i}\|^2` small under :math:`l_i = l_j` for
+    Makes :math:`J = \frac{1}{2} \sum_i s_i \|x_i - \mu_{l_i}\|^2` small under :math:`l_i = l_j` for
     every must-link and :math:`l_i \ne l_j` for every cannot-link. Rows that must-links join are
     one body, which goes as a whole to the nearest centre whose cluster has no body that it is held
-    apart from; then centres move to the means.
+    apart from; then centres move to the means. Sample weights s are one unless given.
 
     Parameters
     ----------
@@ -91,21 +91,26 @@ class COPKMeans(LinkedKMeans):
     (True, True)
     """
 
-    def _prepared(self, X: Array, closed: ClosedLinks) -> _Bodies:
+    def _prepared(self, X: Array, weight: Array, closed: ClosedLinks) -> _Bodies:
         refuse_uncertain(closed, "COPKMeans")
         closure = closed.closure
-        sizes, centres = component_means(X, closure.component)
+        sizes, centres = component_means(X, weight, closure.component)
         return _Bodies(closure.component, sizes, centres, apart_components(closed), closed.links)
 
     def _run(
-        self, X: Array, prepared: _Bodies, centres: Array, random: np.random.RandomState
+        self,
+        X: Array,
+        weight: Array,
+        prepared: _Bodies,
+        centres: Array,
+        random: np.random.RandomState,
     ) -> Run:
         found: Array | _DeadEnd = self._first(prepared, centres, random)
         labels, objectives = np.empty(0, dtype=np.int64), [np.inf]
         while isinstance(found, np.ndarray) and len(objectives) <= self.max_iter:
             rows = found[prepared.component]
-            moved = means(X, rows, centres)
-            objective = 0.5 * float(((X - moved[rows]) ** 2).sum())
+            moved = means(X, weight, rows, centres)
+            objective = 0.5 * float((weight[:, None] * (X - moved[rows]) ** 2).sum())
             if objective > objectives[-1] or np.array_equal(rows, labels):
                 break
             labels, centres = rows, moved

@@ -29,7 +29,7 @@ class MPCKMeans(PenalisedKMeans):
 
     .. math::
 
-        J = \sum_i \bigl( \|x_i - \mu_{l_i}\|^2_{A_{l_i}} - \log \det A_{l_i} \bigr)
+        J = \sum_i s_i \bigl( \|x_i - \mu_{l_i}\|^2_{A_{l_i}} - \log \det A_{l_i} \bigr)
             + \sum_{(i, j) \in M} w_{ij} f_M(i, j) [l_i \ne l_j]
             + \sum_{(i, j) \in C} w_{ij} f_C(i, j) [l_i = l_j],
 
@@ -39,8 +39,9 @@ class MPCKMeans(PenalisedKMeans):
         \qquad
         f_C = \|x' - x''\|^2_{A_{l_i}} - \|x_i - x_j\|^2_{A_{l_i}},
 
-    where x' and x'' are the two rows farthest apart in the metric (eq. 5 to 7). A violated
-    must-link between far rows is dear, and so is a violated cannot-link between near ones.
+    where x' and x'' are the two rows farthest apart in the metric (eq. 5 to 7), and s are sample
+    weights, one unless given. A violated must-link between far rows is dear, and so is a violated
+    cannot-link between near ones.
 
     Parameters
     ----------
@@ -120,7 +121,13 @@ class MPCKMeans(PenalisedKMeans):
         return self._state.metric
 
     def _settled(
-        self, X: Array, graph: LinkGraph, begin: Run, most: int, random: np.random.RandomState
+        self,
+        X: Array,
+        weight: Array,
+        graph: LinkGraph,
+        begin: Run,
+        most: int,
+        random: np.random.RandomState,
     ) -> Run:
         n, d = X.shape
         centres, metric = begin.centres, begin.metric
@@ -128,42 +135,47 @@ class MPCKMeans(PenalisedKMeans):
         shape = (graph.n_components, len(centres))
         sums, squares = np.zeros((*shape, d)), np.zeros((*shape, d))
         tallies = Tallies(np.zeros(shape, dtype=np.int64), sums, squares)
-        span = _spans(X, metric)
-        least = _least_variance(X)
+        counted = X[weight > 0]
+        span = _spans(counted, metric)
+        least = _least_variance(counted, weight[weight > 0])
         objectives: list[float] = []
         changed = n
         while changed and len(objectives) < most:
             tally(X, labels, graph.component, tallies)  # afresh: differences lose digits
             reach = (span * metric).sum(axis=1)
             order = random.permutation(n)
-            changed = mpck_sweep(X, order, labels, centres, metric, reach, graph, tallies)
-            centres = means(X, labels, centres)
+            changed = mpck_sweep(X, weight, order, labels, centres, metric, reach, graph, tallies)
+            centres = means(X, weight, labels, centres)
             tally(X, labels, graph.component, tallies)
-            before = mpck_objective(X, labels, centres, metric, reach, graph, tallies)
-            scatter = mpck_scatter(X, labels, centres, span, graph, tallies)
-            tried = _metrics(scatter, labels, least, metric, shared=self.metric == "single")
-            tried_span = _spans(X, tried)
+            before = mpck_objective(X, weight, labels, centres, metric, reach, graph, tallies)
+            scatter = mpck_scatter(X, weight, labels, centres, span, graph, tallies)
+            sizes = np.bincount(labels, weight, minlength=len(centres))[:, None]
+            tried = _metrics(scatter, sizes, least, metric, shared=self.metric == "single")
+            tried_span = _spans(counted, tried)
             reach = (tried_span * tried).sum(axis=1)
-            after = mpck_objective(X, labels, centres, tried, reach, graph, tallies)
+            after = mpck_objective(X, weight, labels, centres, tried, reach, graph, tallies)
             if after <= before:
                 metric, span = tried, tried_span
             objectives.append(min(before, after))
         return Run(labels, centres, metric, np.array(objectives), len(objectives))
 
 
-def _least_variance(X: Array) -> Array:
+def _least_variance(X: Array, weight: Array) -> Array:
     """Floor of a cluster's variance by feature; one where the feature is constant."""
-    variance = X.var(axis=0)
+    if (weight == 1.0).all():
+        variance = X.var(axis=0)
+    else:
+        middle = np.average(X, axis=0, weights=weight)
+        variance = np.average((X - middle) ** 2, axis=0, weights=weight)
     return np.where(variance > 0, _LEAST_VARIANCE * variance, 1.0)
 
 
-def _metrics(scatter: Array, labels: Array, least: Array, old: Array, *, shared: bool) -> Array:
+def _metrics(scatter: Array, sizes: Array, least: Array, old: Array, *, shared: bool) -> Array:
     """Best diagonal metrics for given labels: the inverse of each cluster's mean scatter."""
-    sizes = np.bincount(labels, minlength=len(scatter))[:, None]
     if shared:
         new = 1.0 / np.maximum(scatter.sum(axis=0) / sizes.sum(), least)
         return np.tile(new, (len(old), 1))
-    new = 1.0 / np.maximum(scatter / np.maximum(sizes, 1), least)
+    new = 1.0 / np.maximum(scatter / np.where(sizes > 0, sizes, 1.0), least)
     return np.where(sizes > 0, new, old)
 
 

@@ -16,13 +16,14 @@ class PCKMeans(PenalisedKMeans):
 
     .. math::
 
-        J = \frac{1}{2} \sum_i \|x_i - \mu_{l_i}\|^2
+        J = \frac{1}{2} \sum_i s_i \|x_i - \mu_{l_i}\|^2
             + \sum_{(i, j) \in M} w_{ij} [l_i \ne l_j]
-            + \sum_{(i, j) \in C} w_{ij} [l_i = l_j].
+            + \sum_{(i, j) \in C} w_{ij} [l_i = l_j],
 
-    Rows are assigned one at a time, in random order, to the cluster that costs least given the
-    labels of all others; then centres move to the means. J never rises. When no label changes,
-    all rows are assigned afresh about the centres found, and again, as long as that lowers J.
+    where s are sample weights, one unless given. Rows are assigned one at a time, in random order,
+    to the cluster that costs least given the labels of all others; then centres move to the means.
+    J never rises. When no label changes, all rows are assigned afresh about the centres found, and
+    again, as long as that lowers J.
 
     Parameters
     ----------
@@ -86,7 +87,13 @@ class PCKMeans(PenalisedKMeans):
     """
 
     def _settled(
-        self, X: Array, graph: LinkGraph, begin: Run, most: int, random: np.random.RandomState
+        self,
+        X: Array,
+        weight: Array,
+        graph: LinkGraph,
+        begin: Run,
+        most: int,
+        random: np.random.RandomState,
     ) -> Run:
         n, centres = X.shape[0], begin.centres
         labels = np.full(n, -1, dtype=np.int64)
@@ -94,7 +101,7 @@ class PCKMeans(PenalisedKMeans):
         objectives: list[float] = []
         changed = n
         while changed and len(objectives) < most:
-            changed = pck_sweep(X, random.permutation(n), labels, centres, graph, count)
-            centres = means(X, labels, centres)
-            objectives.append(pck_objective(X, labels, centres, graph, count))
+            changed = pck_sweep(X, weight, random.permutation(n), labels, centres, graph, count)
+            centres = means(X, weight, labels, centres)
+            objectives.append(pck_objective(X, weight, labels, centres, graph, count))
         return Run(labels, centres, begin.metric, np.array(objectives), len(objectives))

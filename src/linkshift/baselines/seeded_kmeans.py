@@ -32,8 +32,9 @@ class SeededKMeans(LinkedKMeans):
 
     Of the rows :math:`S_h` known to begin cluster h, the first centre is
 
-    .. math:: \mu_h = \frac{1}{|S_h|} \sum_{x \in S_h} x.
+    .. math:: \mu_h = \frac{1}{|S_h|} \sum_{x \in S_h} x,
 
+    by sample weights where there are some.
     Then k-means goes on as ever; with ``constrained`` seeds keep their clusters.
 
     Parameters
@@ -106,11 +107,12 @@ class SeededKMeans(LinkedKMeans):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _prepared(self, X: Array, closed: ClosedLinks) -> _Seeds:
+    def _prepared(self, X: Array, weight: Array, closed: ClosedLinks) -> _Seeds:
         refuse_uncertain(closed, "SeededKMeans")
         closure = closed.closure
-        sizes, centres = component_means(X, closure.component)
-        chosen = seed_components(centres, sizes, apart_components(closed), self.n_clusters)
+        sizes, centres = component_means(X, weight, closure.component)
+        apart = apart_components(closed)
+        chosen = seed_components(centres, sizes, closure.sizes, apart, self.n_clusters)
         number = np.full(closure.n_components, -1)
         number[chosen] = np.arange(len(chosen))
         labels = number[closure.component]
@@ -123,6 +125,7 @@ class SeededKMeans(LinkedKMeans):
     def _first_centres(
         self,
         X: Array,
+        weight: Array,
         prepared: _Seeds,
         origin: Array,  # noqa: ARG002
         closed: ClosedLinks,  # noqa: ARG002
@@ -130,11 +133,12 @@ class SeededKMeans(LinkedKMeans):
     ) -> Array:
         centres = prepared.centres
         enough = len(centres) == self.n_clusters
-        return centres if enough else top_up(X, centres, self.n_clusters, random)
+        return centres if enough else top_up(X, weight, centres, self.n_clusters, random)
 
     def _run(
         self,
         X: Array,
+        weight: Array,
         prepared: _Seeds,
         centres: Array,
         random: np.random.RandomState,  # noqa: ARG002
@@ -147,8 +151,9 @@ class SeededKMeans(LinkedKMeans):
             found[fixed] = prepared.labels[fixed]
             same = np.array_equal(found, labels)
             labels = found
-            centres = means(X, labels, centres)
-            objectives.append(0.5 * float(((X - centres[labels]) ** 2).sum()))
+            centres = means(X, weight, labels, centres)
+            squares = weight[:, None] * (X - centres[labels]) ** 2
+            objectives.append(0.5 * float(squares.sum()))
             if same:
                 break
         return Run(labels, centres, np.ones_like(centres), np.array(objectives), len(objectives))

@@ -25,6 +25,7 @@ from linkshift._core.labels import count_clusters
 from linkshift._core.messages import Refusal
 from linkshift.links import BindsLinks, ClosedLinks, Links, class_codes
 from linkshift.metrics import link_satisfaction
+from linkshift.refinement import checked_weights
 
 if TYPE_CHECKING:
     from linkshift.memberships import Membership
@@ -34,6 +35,7 @@ __all__ = [
     "Fitted",
     "LinkedClusterer",
     "MetricName",
+    "WeightedClusterer",
     "closed_links",
     "keep_known",
     "known_classes",
@@ -103,6 +105,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         *,
         links: Links | None = None,
         partial_labels: ArrayLike | None = None,
+        **unknown: Any,
     ) -> Self:
         """Cluster the rows of X under links.
 
@@ -117,11 +120,14 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
             DataFrame. An estimator that has no use for links refuses them.
         partial_labels : array-like of shape (n_samples,), default=None
             Known classes, -1 (or None, NaN) where unknown; they become links and join ``links``.
+        **unknown
+            Raises. ``sample_weight`` is told which estimators take it.
 
         Returns
         -------
         self
         """
+        _refuse_unknown(type(self).__name__, unknown)
         return self._fit_once(X, y, links, partial_labels)
 
     def _fit_once(
@@ -147,6 +153,8 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
             rows = self._rows(data)
             closed = closed_links(links, partial_labels, len(rows), counted=self._counts_links)
             more |= self._supervision(links, partial_labels)
+            if more.get("sample_weight") is not None:
+                more["sample_weight"] = checked_weights(more["sample_weight"], rows)
             used = closed if self._takes_groups else closed.expanded()
             self._keep(rows, closed, self._fit(data, used, **more))
         return self
@@ -253,6 +261,49 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         )
 
 
+class WeightedClusterer(LinkedClusterer):
+    """A clusterer that takes weights of rows as well."""
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        links: Links | None = None,
+        partial_labels: ArrayLike | None = None,
+        **unknown: Any,
+    ) -> Self:
+        """Cluster the rows of X under links, with weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : ignored
+            For scikit-learn's conventions only; known classes enter by ``partial_labels``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Counts of rows, not negative, whole or not. A row of weight 2 is the row twice. If
+            links name it, they name the first of the two, and the other moves with it: what a link
+            says does not depend on weights. A row of weight zero follows, and founds no cluster
+            unless links ask for one.
+        links : Links, default=None
+            Must-links and cannot-links. Those that are keyed by id are found in the index of a
+            DataFrame. An estimator that has no use for links refuses them.
+        partial_labels : array-like of shape (n_samples,), default=None
+            Known classes, -1 (or None, NaN) where unknown; they become links and join ``links``.
+        **unknown
+            Raises.
+
+        Returns
+        -------
+        self
+        """
+        _refuse_unknown(type(self).__name__, unknown)
+        return self._fit_once(X, y, links, partial_labels, sample_weight=sample_weight)
+
+
 def keep_known(
     rows: Array, fit_X: Array, labels: Array, predict: Callable[[Array], Array]
 ) -> NDArray[np.int64]:
@@ -280,6 +331,20 @@ def refuse_used(used: Mapping[str, bool], reason: str) -> None:
     for name, is_used in used.items():
         if is_used:
             raise Refusal(f"{name} {reason}", parameter=name.partition("=")[0])
+
+
+def _refuse_unknown(name: str, unknown: Mapping[str, Any]) -> None:
+    """Refuse arguments of ``fit`` that are not there, and weights with a remedy."""
+    if "sample_weight" in unknown:
+        raise Refusal(
+            f"{name} does not take sample_weight.",
+            "Give whole weights as copies, X[np.repeat(np.arange(len(X)), sample_weight)], or use "
+            "MeanShift, ConstrainedMeanShift, KMeans, RefinedClustering, PCKMeans, MPCKMeans, "
+            "COPKMeans, SeededKMeans or CDBSCAN, which do.",
+            parameter="sample_weight",
+        )
+    for argument in unknown:
+        raise TypeError(f"{name}.fit() got an unexpected keyword argument {argument!r}")
 
 
 def _refuse_links_as_y(y: object) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift.bandwidth import default_bandwidth
 from linkshift.links import Links
-from linkshift.shift.constrained.runs import Run
+from linkshift.shift.constrained.runs import Run, extent_of
 from linkshift.shift.neighbours import block_order
 
 __all__ = ["best_stop", "halves", "rows_to_ask", "stops", "to_go_on", "unlinked", "worth_asking"]
@@ -31,33 +31,38 @@ _MOST_ROWS = 2 * _MOST
 _GRAIN = 1e-3  # of the data's extent: lengths are compared in such units
 
 
-def worth_asking(links: Links, n_rows: int) -> bool:
+def worth_asking(links: Links, n_rows: float) -> bool:
     """Whether there are enough links to ask, and not so many that growth need not stop."""
     n_pairs = len(links.must) + len(links.cannot)  # groups are not asked: they bend both halves
     return len(links.cannot) > 0 and _FEWEST <= n_pairs < min(_MOST, n_rows / 2)
 
 
-def rows_to_ask(points: Array, links: Links) -> Array:
+def rows_to_ask(points: Array, links: Links, weight: Array | None = None) -> Array:
     """All rows, or 5,000 of them: those that links name, and others evenly spread."""
     n = points.shape[0]
     if n <= _MOST_ROWS:
         return np.arange(n)
     named = np.unique(np.concatenate([links.must.ravel(), links.cannot.ravel()]))
-    others = np.setdiff1d(block_order(points), named, assume_unique=True)
-    spread = np.linspace(0, len(others) - 1, _MOST_ROWS - len(named)).astype(np.intp)
+    order = block_order(points)
+    order = order if weight is None else order[weight[order] > 0]
+    others = np.setdiff1d(order, named, assume_unique=True)
+    most = min(len(others), _MOST_ROWS - len(named))
+    spread = np.linspace(0, len(others) - 1, most).astype(np.intp)
     return np.sort(np.concatenate([named, others[spread]]))
 
 
-def stops(points: Array, bandwidths: Array) -> list[int]:
+def stops(points: Array, bandwidths: Array, weight: Array | None = None) -> list[int]:
     """Return the iterations at which growth may stop, from the first on to the last."""
     last = len(bandwidths) - 1
-    found = np.searchsorted(bandwidths, default_bandwidth(points, "gaussian") * np.array(_STOPS))
+    typical = default_bandwidth(points, "gaussian", sample_weight=weight)
+    found = np.searchsorted(bandwidths, typical * np.array(_STOPS))
     return [*np.minimum(found, last).tolist(), last]
 
 
-def unlinked(points: Array, bandwidths: Array) -> Array:
+def unlinked(points: Array, bandwidths: Array, weight: Array | None = None) -> Array:
     """Bandwidths where nothing is held apart: they grow to the first stop, and stay there."""
-    return np.minimum(bandwidths, _STOPS[0] * default_bandwidth(points, "gaussian"))
+    typical = default_bandwidth(points, "gaussian", sample_weight=weight)
+    return np.minimum(bandwidths, _STOPS[0] * typical)
 
 
 def to_go_on(run: Run | None, links: Links) -> Run | None:
@@ -67,13 +72,13 @@ def to_go_on(run: Run | None, links: Links) -> Run | None:
     return run
 
 
-def halves(points: Array, links: Links) -> list[Links]:
+def halves(points: Array, links: Links, weight: Array | None = None) -> list[Links]:
     """Split links in two, each by whether its length is odd or even in thousandths of the extent.
 
     As good as a coin, but the same whatever the order of the rows, and whatever links are added or
     taken away.
     """
-    extent = float(np.ptp(points, axis=0).max()) or 1.0
+    extent = extent_of(points, weight)
 
     def odd(pairs: Array) -> Array:
         length = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)

@@ -18,20 +18,22 @@ from linkshift._core.threads import n_threads
 from linkshift.bandwidth import grow, pair_range
 from linkshift.estimators import _constrained_checks as checks
 from linkshift.estimators import _growth
-from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName, closed_links
+from linkshift.estimators._base import METRICS, Fitted, MetricName, WeightedClusterer, closed_links
 from linkshift.estimators._columns import min_and_span
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.explain.link_shares import Bending
 from linkshift.links import ClosedLinks, Closure, Links
 from linkshift.refinement import (
+    Neighbours,
     absorb_dust,
     closed_for,
+    founded,
     hold,
     merge_by_votes,
-    nearest_rows,
     neighbours_vote,
     settle,
     to_count,
+    voters,
 )
 from linkshift.shift.constrained import LinkKernel, LinkKernelName
 from linkshift.shift.constrained.runs import ConstrainedShift, Run, given_schedule, part_of
@@ -51,6 +53,7 @@ class _State:
     schedule: Array  # bandwidths, from the first iteration to the last that there could be
     params: dict[str, str]  # those that the runs depend on
     runs: dict[str, Run] = field(default_factory=dict)
+    weight: Array | None = None  # of each row
 
     def scaled(self, X: Array) -> Array:
         return (X.astype(np.float64) - self.low) / self.span
@@ -58,8 +61,13 @@ class _State:
     def unscaled(self, points: Array) -> Array:
         return points * self.span + self.low
 
+    @property
+    def n_counted(self) -> float:
+        """Rows, by their weights."""
+        return float(len(self.points) if self.weight is None else self.weight.sum())
 
-class ConstrainedMeanShift(Explains, LinkedClusterer):
+
+class ConstrainedMeanShift(Explains, WeightedClusterer):
     r"""Mean shift under must-links and cannot-links (CMS).
 
     Every point's centre climbs a density of its own, from which cannot-links take weight,
@@ -165,6 +173,11 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
     lower confidence may. They are not closed, since a wrong answer would be multiplied: they bend
     the shift one by one, each by its confidence, and refinement weighs them.
 
+    With ``sample_weight`` the terms of both sums over samples are multiplied by the weights, and
+    rows count by them in the bandwidths' growth, in sizes and in votes; links bend the shift once,
+    whatever their rows weigh. Rows of clusters that have no weight go with the nearest row that has
+    some.
+
     New rows are labelled by a vote of the nearest training rows
     (:func:`linkshift.refinement.neighbours_vote`).
 
@@ -262,21 +275,26 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+    def _fit(  # type: ignore[override]
+        self, data: Array, closed: ClosedLinks, *, sample_weight: Array | None
+    ) -> Fitted:
         checks.check_usable(closed, refine=self.refine, enforce=self.enforce)
+        # Rows without weight have no say in scales either.
+        counted = slice(None) if sample_weight is None else sample_weight > 0
         low, span = np.zeros(data.shape[1]), np.ones(data.shape[1])
         if self.scale_features and not self._is_cosine():
-            low, span = min_and_span(data, getattr(self, "feature_names_in_", None))
+            low, span = min_and_span(data[counted], getattr(self, "feature_names_in_", None))
         points = (data.astype(np.float64) - low) / span
         if self.bandwidth is None:
-            schedule = grow(*pair_range(points), self.max_iter, self.schedule)
+            schedule = grow(*pair_range(points[counted]), self.max_iter, self.schedule)
         else:
             schedule = given_schedule(self.bandwidth, self.max_iter)
-        state = _State(low, span, points, schedule, self._shift_params())
+        params = self._shift_params()
+        state = _State(low, span, points, schedule, params, weight=sample_weight)
         return self._cluster(state, closed, data.dtype)
 
     def refit(self, *, links: Links | None = None, partial_labels: ArrayLike | None = None) -> Self:
-        """Cluster the rows of the last ``fit`` again, under other links.
+        """Cluster the rows of the last ``fit`` again, with their weights, under other links.
 
         Goes on from the first iteration that the changed links could have altered, so that a
         few answers more or less cost a part of a fit; labels are those of a fresh fit. Needs
@@ -324,9 +342,9 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         closed = self._closed(closed)
         keep = self.keep_history if keep is None else keep
         runs = dict(state.runs)
-        neighbours = nearest_rows(state.points, self.n_neighbors)
+        neighbours = voters(state.points, self.n_neighbors, state.weight)
         bandwidths, asked = self._grown(state, closed, neighbours, runs, keep=keep)
-        shift = self._shift(state.points)
+        shift = self._shift(state.points, state.weight)
         run, ascent = shift.run(
             closed,
             bandwidths,
@@ -339,9 +357,14 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             runs["all"] = run
         states, h = [ascent.before, (ascent.centres, ascent.group)], float(bandwidths[-1])
         labels = shift.labels(states, run.bending, h, self._apart(closed))
-        labels = self._labels(labels, closed, neighbours)
+        labels = self._labels(founded(state.points, labels, state.weight), closed, neighbours)
         labels = to_count(
-            state.points, labels, closed, exactly=self.n_clusters, at_most=self.max_clusters
+            state.points,
+            labels,
+            closed,
+            exactly=self.n_clusters,
+            at_most=self.max_clusters,
+            weight=state.weight,
         )
         attributes = {
             "bandwidth_": bandwidths,
@@ -358,25 +381,27 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         self,
         state: _State,
         closed: ClosedLinks,
-        neighbours: Array,
+        neighbours: Neighbours,
         runs: dict[str, Run],
         *,
         keep: bool,
     ) -> tuple[Array, bool]:
         """Return the bandwidth of each iteration, and whether links were asked for the last."""
         points, schedule, links = state.points, state.schedule, closed.links
+        weight = state.weight
         growing = self.bandwidth is None and self.growth == "links"
         if growing and not links.separates:
-            return _growth.unlinked(points, schedule), False
-        if not growing or not _growth.worth_asking(links, len(points)):
+            return _growth.unlinked(points, schedule, weight), False
+        if not growing or not _growth.worth_asking(links, state.n_counted):
             return schedule, False
-        rows = _growth.rows_to_ask(points, links)
+        rows = _growth.rows_to_ask(points, links, weight)
         whole = len(rows) == len(points)
         sample = points if whole else points[rows]
-        parts = _growth.halves(sample, links if whole else links.take(rows))
+        some = weight if whole or weight is None else weight[rows]
+        parts = _growth.halves(sample, links if whole else links.take(rows), some)
         used = [ClosedLinks(part, len(sample)) for part in parts]
-        near = neighbours if whole else nearest_rows(sample, self.n_neighbors)
-        sample_stops, shift = _growth.stops(sample, schedule), self._shift(sample)
+        near = neighbours if whole else voters(sample, self.n_neighbors, some)
+        sample_stops, shift = _growth.stops(sample, schedule, some), self._shift(sample, some)
 
         def labels_at_stops(part: int) -> list[Array]:
             name = f"half {part}"
@@ -393,13 +418,14 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             for stop in sample_stops:
                 states, h = run.history[: stop + 2], float(schedule[stop])
                 merged = shift.labels(states, run.bending, h, self._apart(used[part]))
+                merged = founded(sample, merged, some)
                 labels.append(self._labels(merged, used[part], near))
             return labels
 
-        last = sample_stops if whole else _growth.stops(points, schedule)
+        last = sample_stops if whole else _growth.stops(points, schedule, weight)
         return schedule[: last[_growth.best_stop(parts, labels_at_stops)] + 1], True
 
-    def _shift(self, points: Array) -> ConstrainedShift:
+    def _shift(self, points: Array, weight: Array | None) -> ConstrainedShift:
         return ConstrainedShift(
             points,
             LinkKernel(self.kernel, self.truncation),
@@ -410,6 +436,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             merge_above=self.merge_above,
             merge_weight=self.merge_weight,
             n_threads=n_threads(self.n_jobs),
+            weight=weight,
         )
 
     @property
@@ -427,7 +454,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
         """Links across which nothing is merged."""
         return closed.closure if self.enforce else None
 
-    def _labels(self, labels: Array, closed: ClosedLinks, neighbours: Array) -> Array:
+    def _labels(self, labels: Array, closed: ClosedLinks, neighbours: Neighbours) -> Array:
         """Let links settle what closeness has merged."""
         labels = absorb_dust(labels, neighbours, self.min_cluster_size)
         if self.refine == "links" and len(closed):
@@ -439,7 +466,8 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
 
     def _predict(self, data: Array) -> Array:
         state = self._state
-        return neighbours_vote(state.scaled(data), state.points, self.labels_, self.n_neighbors)
+        known = (state.points, self.labels_, self.n_neighbors, state.weight)
+        return neighbours_vote(state.scaled(data), *known)
 
     def _evidence(self, row: int) -> Evidence:
         """Tell what explains a row: its centre's path, what bent it, and fits from the history."""
@@ -447,7 +475,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             raise ValueError(_CHANGED)
         state, n = self._state, len(self._fit_X)
         points, closed = state.points, self._closed(ClosedLinks(self.links_, n))
-        runs, shift = dict(state.runs), self._shift(points)
+        runs, shift = dict(state.runs), self._shift(points, state.weight)
         if "all" not in runs:
             runs["all"], _ = shift.run(closed, self.bandwidth_, None, keep=True)
         run, (pairs, confidence) = runs["all"], runs["all"].bending
@@ -459,6 +487,7 @@ class ConstrainedMeanShift(Explains, LinkedClusterer):
             bandwidths=self.bandwidth_,
             points=points,
             kernel=shift.kernel,
+            weight=state.weight,
             enforced=self.enforce,
             **shift.options,
         )

@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from linkshift._core.arrays import Array, Progress, unit_rows
 from linkshift._core.convergence import warn_if_moving
 from linkshift._core.messages import Refusal
-from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
+from linkshift.estimators._base import METRICS, Fitted, MetricName, WeightedClusterer
 from linkshift.kmeans import STARTS, StartName, fit_kmeans, nearest_centres
-from linkshift.kmeans.fitting import check_squares
+from linkshift.kmeans.fitting import check_enough, check_squares
 from linkshift.links import ClosedLinks
 
 __all__ = ["KMeans", "KMeansCentres"]
@@ -29,13 +29,14 @@ class KMeansCentres:
     centres: Array
 
 
-class KMeans(LinkedClusterer):
+class KMeans(WeightedClusterer):
     r"""K-means clustering.
 
     Finds k centres c with the least sum of squared distances,
 
-    .. math:: \mathrm{SSD} = \sum_j \min_i \|x_j - c_i\|^2:
+    .. math:: \mathrm{SSD} = \sum_j w_j \min_i \|x_j - c_i\|^2,
 
+    where w are sample weights, one unless given:
     rows go to their nearest centres and centres to the means of their rows, in turn, until nothing
     changes; from several starts, of which the best is kept.
 
@@ -145,14 +146,19 @@ class KMeans(LinkedClusterer):
         self.random_state = random_state
         self.progress = progress
 
-    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override] # noqa: ARG002
-        n = data.shape[0]
-        if n < self.n_clusters:
-            raise ValueError(f"n_samples={n} should be >= n_clusters={self.n_clusters}.")
+    def _fit(  # type: ignore[override]
+        self,
+        data: Array,
+        closed: ClosedLinks,  # noqa: ARG002
+        *,
+        sample_weight: Array | None,
+    ) -> Fitted:
+        check_enough(data.shape[0], sample_weight, self.n_clusters)
         check_squares(data)
         found = fit_kmeans(
             data,
             self.n_clusters,
+            weight=sample_weight,
             init=self._centres(data.shape[1]),
             n_init=self.n_init,
             spherical=self._is_cosine(),

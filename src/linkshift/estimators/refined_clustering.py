@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,9 +11,11 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
 
 from linkshift._core.arrays import Array
-from linkshift.estimators._base import METRICS, Fitted, LinkedClusterer, MetricName
+from linkshift._core.messages import Refusal
+from linkshift.estimators._base import METRICS, Fitted, MetricName, WeightedClusterer
 from linkshift.estimators.mean_shift import MeanShift
 from linkshift.explain import Evidence, Explains, Refit
 from linkshift.links import ClosedLinks, Links
@@ -24,7 +26,14 @@ __all__ = ["RefinedClustering"]
 _REFINING = ("n_neighbors", "penalty", "enforce", "n_clusters", "max_clusters")
 
 
-class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
+@dataclass(frozen=True)
+class _State:
+    """What new rows are labelled by, beside the rows."""
+
+    weight: Array | None  # of each row
+
+
+class RefinedClustering(Explains, MetaEstimatorMixin, WeightedClusterer):
     r"""A clusterer, and links that settle what it found (:func:`linkshift.refine`).
 
     Clusters that have as many must-links between them as parts of one would are merged; then every
@@ -65,6 +74,8 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
     -----
     New rows are labelled by a vote of the nearest training rows
     (:func:`linkshift.refinement.neighbours_vote`).
+
+    ``sample_weight`` goes to the clusterer, which must take it, and to the refinement.
 
     See Also
     --------
@@ -127,22 +138,28 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
             tags.requires_fit = True
         return tags
 
-    def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
+    def _fit(  # type: ignore[override]
+        self, data: Array, closed: ClosedLinks, *, sample_weight: Array | None
+    ) -> Fitted:
         clusterer = MeanShift() if self.estimator is None else clone(self.estimator)
-        wanted = {"links": closed.links} if _requests_links(clusterer) else {}
+        wanted: dict[str, Any] = {"links": closed.links} if _requests_links(clusterer) else {}
+        if sample_weight is not None:
+            _check_takes_weights(clusterer)
+            wanted["sample_weight"] = sample_weight
         before: Array = np.asarray(clusterer.fit_predict(data, **wanted))
         attributes = {"estimator_": clusterer, "labels_before_": before}
-        labels = self._refined(data, before, closed)
+        labels = self._refined(data, before, closed, sample_weight)
         if self.enforce:
             warn_of_broken(labels, closed)
-        return Fitted(labels, None, attributes)
+        return Fitted(labels, _State(sample_weight), attributes)
 
-    def _refined(self, X: Array, labels: Array, closed: ClosedLinks) -> Array:
+    def _refined(self, X: Array, labels: Array, closed: ClosedLinks, weight: Array | None) -> Array:
         options = {name: value for name, value in vars(self).items() if name in _REFINING}
-        return refined(X, labels, closed, **options)
+        return refined(X, labels, closed, weight=weight, **options)
 
     def _predict(self, data: Array) -> Array:
-        return neighbours_vote(data, self._fit_X, self.labels_, self.n_neighbors)
+        known = (self._fit_X, self.labels_, self.n_neighbors, self._state.weight)
+        return neighbours_vote(data, *known)
 
     def _evidence(self, row: int) -> Evidence:
         """Tell the clusterer's own evidence; without a link, only the refinement is made again."""
@@ -153,7 +170,8 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
         def refit(links: Links) -> Refit:
             base = Refit(self.labels_before_) if again is None else again(links)
             closed = ClosedLinks(links, len(self._fit_X))
-            return Refit(self._refined(self._fit_X, base.labels, closed), base.note)
+            labels = self._refined(self._fit_X, base.labels, closed, self._state.weight)
+            return Refit(labels, base.note)
 
         return replace(
             known,
@@ -168,3 +186,14 @@ class RefinedClustering(Explains, MetaEstimatorMixin, LinkedClusterer):
 def _requests_links(clusterer: Any) -> bool:
     """Whether a clusterer's ``fit`` has asked for links."""
     return "links" in get_routing_for_object(clusterer).consumes("fit", ["links"])
+
+
+def _check_takes_weights(clusterer: Any) -> None:
+    """Refuse weights that the clusterer would not see."""
+    if not has_fit_parameter(clusterer, "sample_weight"):
+        raise Refusal(
+            f"{type(clusterer).__name__} does not take sample_weight.",
+            "Take a clusterer that does, such as MeanShift or KMeans, or give the weights to the "
+            "refinement alone: linkshift.refine(X, labels, links, sample_weight=...).",
+            parameter="sample_weight",
+        )

@@ -10,8 +10,9 @@ the pairs P of rows that must-links carry it to, it leaves to the centre t of a 
 
 of each sample (eq. 4.2 and 4.3 of Schier et al. 2022, this link alone), and its share is
 
-.. math:: 1 - \frac{\sum_j k_h(s_j - t)\, w_j}{\sum_j k_h(s_j - t)}.
+.. math:: 1 - \frac{\sum_j k_h(s_j - t)\, w_j}{\sum_j k_h(s_j - t)},
 
+samples counted by their weights.
 For a single pair, of whose ends only x is near, that is
 :math:`\sum_j k_h(s_j - t)\, k_{h_c}(t_x - t)\, k_{h_c}(t_y - t_j) / \sum_j k_h(s_j - t)`.
 """
@@ -45,6 +46,7 @@ class Bending:
     scale: float  # the lambda of eq. 4.4
     floor: float  # its epsilon
     blurring: bool  # whether samples moved along
+    weight: Array | None  # of the samples
     enforced: bool  # whether centres with a certain link between their rows stayed apart at the end
 
     @property
@@ -77,6 +79,8 @@ def _taken_at(
     here = centres[member[row]]
     samples = centres[member] if bending.blurring else bending.points
     weight = kernel(((samples - here) ** 2).sum(axis=1) / max(h**2, LEAST_SQUARE))
+    if bending.weight is not None:
+        weight = weight * bending.weight
     mass = np.bincount(member, weights=weight, minlength=len(centres))
     seen = np.flatnonzero(mass)
     shares = np.zeros(len(sure))

@@ -44,19 +44,19 @@ def assign(points, columns, labels, apart):
 
 
 @jit
-def add_up(points, labels, sums, sizes):
-    """Sum and count the rows of each cluster."""
+def add_up(points, weight, labels, sums, sizes):
+    """Sum and count the rows of each cluster, by their weights."""
     sums[:] = 0.0
-    sizes[:] = 0
+    sizes[:] = 0.0
     for i in range(points.shape[0]):
-        sizes[labels[i]] += 1
+        sizes[labels[i]] += weight[i]
         for f in range(points.shape[1]):
-            sums[labels[i], f] += points[i, f]
+            sums[labels[i], f] += weight[i] * points[i, f]
 
 
 @jit
-def residuals(points, rows, nearest, found):
-    """Sum of squared distances that each candidate row would leave as a further centre.
+def residuals(points, weight, rows, nearest, found):
+    """Sum of squared distances, by weights, that each candidate row would leave as a centre more.
 
     ``nearest`` has the squared distance of each row to the centres that there are.
     """
@@ -67,5 +67,5 @@ def residuals(points, rows, nearest, found):
             for f in range(points.shape[1]):
                 difference = float(points[i, f]) - float(points[rows[c], f])
                 apart += difference * difference
-            total += min(apart, nearest[i])
+            total += weight[i] * min(apart, nearest[i])
         found[c] = total

@@ -34,6 +34,7 @@ def fit_kmeans(
     points: Array,
     k: int,
     *,
+    weight: Array | None = None,
     init: StartName | Array = "k-means++",
     n_init: int = 4,
     spherical: bool = False,
@@ -43,8 +44,9 @@ def fit_kmeans(
     random: np.random.RandomState,
     progress: Progress | None = None,
 ) -> KMeansFit:
-    r"""Find ``k`` centres with the least :math:`\sum_j \min_i \|x_j - c_i\|^2`.
+    r"""Find ``k`` centres with the least :math:`\sum_j w_j \min_i \|x_j - c_i\|^2`.
 
+    Weights w of rows are one unless given, and above zero for k of them.
     Rows go to their nearest centres, the first of equally near ones, and centres to the means of
     their rows, in turn. ``spherical`` takes rows of length one, and divides means by their lengths:
     then :math:`\|x - c\|^2 = 2 - 2 \cos(x, c)`. A centre without a row takes the row that is
@@ -56,18 +58,23 @@ def fit_kmeans(
     sum up to at most ``tol`` times the mean variance of the columns.
     """
     points = np.ascontiguousarray(points)
+    every = np.ones(points.shape[0]) if weight is None else weight
     if not isinstance(init, str):
-        found = _lloyd(points, np.array(init, dtype=np.float64), spherical, max_iter, tol)
+        found = _lloyd(points, every, np.array(init, dtype=np.float64), spherical, max_iter, tol)
         if progress is not None:
             progress(1, 1)
         return found
-    some = drawn(points, random) if k <= SAMPLE else points
-    runs = 1 if k == 1 or is_certain(init, some.shape[0]) else n_init
+    some, share = points, every
+    if k <= SAMPLE < np.count_nonzero(every):
+        rows = np.flatnonzero(every)
+        rows = rows[np.sort(random.choice(rows.size, SAMPLE, replace=False))]
+        some, share = points[rows], every[rows]
+    runs = 1 if k == 1 or is_certain(init, int(np.count_nonzero(share))) else n_init
     seeds = random.randint(np.iinfo(np.int32).max, size=runs)
 
     def fit(seed: int) -> KMeansFit:
-        centres = first_centres(some, k, init, np.random.RandomState(seed)).astype(np.float64)
-        return _lloyd(some, centres, spherical, max_iter, tol)
+        chosen = first_centres(some, share, k, init, np.random.RandomState(seed))
+        return _lloyd(some, share, chosen.astype(np.float64), spherical, max_iter, tol)
 
     with ThreadPoolExecutor(n_threads(n_jobs)) as pool:
         best: KMeansFit | None = None
@@ -76,7 +83,9 @@ def fit_kmeans(
             if progress is not None:
                 progress(done, runs)
     assert best is not None
-    return best if some is points else _lloyd(points, best.centres, spherical, max_iter, tol)
+    if some is points:
+        return best
+    return _lloyd(points, every, best.centres, spherical, max_iter, tol)
 
 
 def nearest_centres(points: Array, centres: Array) -> tuple[Array, Array]:
@@ -85,6 +94,14 @@ def nearest_centres(points: Array, centres: Array) -> tuple[Array, Array]:
     labels, apart = np.full(n, -1, dtype=np.int64), np.empty(n)
     assign(np.ascontiguousarray(points), np.ascontiguousarray(centres.T), labels, apart)
     return labels, apart
+
+
+def check_enough(n: int, weight: Array | None, n_clusters: int) -> None:
+    """Refuse more clusters than rows that can found one."""
+    found = n if weight is None else int(np.count_nonzero(weight))
+    if found < n_clusters:
+        with_weight = "" if found == n else " with a weight above zero"
+        raise ValueError(f"n_samples={found}{with_weight} should be >= n_clusters={n_clusters}.")
 
 
 def check_squares(points: Array) -> None:
@@ -104,11 +121,13 @@ def drawn(points: Array, random: np.random.RandomState) -> Array:
     return points[np.sort(random.choice(points.shape[0], SAMPLE, replace=False))]
 
 
-def _lloyd(points: Array, centres: Array, spherical: bool, max_iter: int, tol: float) -> KMeansFit:
+def _lloyd(
+    points: Array, weight: Array, centres: Array, spherical: bool, max_iter: int, tol: float
+) -> KMeansFit:
     n, k = points.shape[0], centres.shape[0]
     labels, apart = np.full(n, -1, dtype=np.int64), np.empty(n)
-    sums, sizes = np.empty(centres.shape), np.empty(k, dtype=np.int64)
-    still = tol * float(points.var(axis=0, dtype=np.float64).mean())
+    sums, sizes = np.empty(centres.shape), np.empty(k)
+    still = tol * _variance(points, weight)
     n_iter, settled = 0, False
     while n_iter < max_iter and not settled:
         n_iter += 1
@@ -116,33 +135,51 @@ def _lloyd(points: Array, centres: Array, spherical: bool, max_iter: int, tol: f
         if changed == 0:
             settled = True
             break
-        add_up(points, labels, sums, sizes)
-        _fill_empty(points, labels, apart, sums, sizes)
+        add_up(points, weight, labels, sums, sizes)
+        _fill_empty(points, weight, labels, apart, sums, sizes)
         moved = _means(sums, sizes, centres, spherical)
         settled = float(((moved - centres) ** 2).sum()) <= still
         centres = moved
     labels, apart = nearest_centres(points, centres)
-    return KMeansFit(labels, centres, float(apart.sum()), n_iter, settled)
+    return KMeansFit(labels, centres, float((weight * apart).sum()), n_iter, settled)
 
 
-def _fill_empty(points: Array, labels: Array, apart: Array, sums: Array, sizes: Array) -> None:
-    """Give each empty cluster the row that is farthest from its centre, in place."""
+def _variance(points: Array, weight: Array) -> float:
+    """Mean variance of the columns, by weights."""
+    if (weight == 1.0).all():
+        return float(points.var(axis=0, dtype=np.float64).mean())
+    middle = np.average(points, axis=0, weights=weight)
+    return float(np.average((points - middle) ** 2, axis=0, weights=weight).mean())
+
+
+def _fill_empty(
+    points: Array, weight: Array, labels: Array, apart: Array, sums: Array, sizes: Array
+) -> None:
+    """Give each empty cluster the row with weight that is farthest from its centre, in place.
+
+    One such row: of a weight above one, the rest stays for this step.
+    """
+    idle = np.flatnonzero(weight == 0)
     for empty in np.flatnonzero(sizes == 0):
+        apart[idle] = 0.0
         row = int(np.argmax(apart))
         if apart[row] == 0.0:
             return  # fewer places than clusters
-        sums[labels[row]] -= points[row]
-        sizes[labels[row]] -= 1
+        left, part = int(labels[row]), min(float(weight[row]), 1.0)
         labels[row] = empty
-        sums[empty], sizes[empty] = points[row], 1
+        sums[left] -= part * points[row]
+        sizes[left] -= part
+        if part == weight[row] and not weight[labels == left].any():
+            sizes[left] = 0.0  # what is left is rounding
+        sums[empty], sizes[empty] = part * points[row], part
         away = points.astype(np.float64) - points[row]
         np.minimum(apart, np.einsum("ij,ij->i", away, away), out=apart)
 
 
 def _means(sums: Array, sizes: Array, before: Array, spherical: bool) -> Array:
     """Means of clusters, for directions of length one; what has none stays where it is."""
-    found = sums / np.maximum(sizes, 1)[:, None]
     known = sizes > 0
+    found = sums / np.where(known, sizes, 1.0)[:, None]
     if spherical:
         length = np.linalg.norm(found, axis=1)
         known &= length > 0

@@ -17,7 +17,13 @@ STARTS: tuple[StartName, ...] = get_args(StartName)
 _CANDIDATES = 1_000  # rows that a greedy start chooses among
 
 
-def first_centres(points: Array, k: int, init: StartName, random: np.random.RandomState) -> Array:
+def first_centres(
+    points: Array,
+    weight: Array,
+    k: int,
+    init: StartName,
+    random: np.random.RandomState,
+) -> Array:
     r"""Choose ``k`` rows.
 
     "random" draws them, none twice. "k-means++" draws each by its squared distance to those that
@@ -26,14 +32,16 @@ def first_centres(points: Array, k: int, init: StartName, random: np.random.Rand
 
     .. math:: \min_c \sum_j \min(\|x_j - c\|^2, \min_{i \text{ chosen}} \|x_j - c_i\|^2),
 
-    of all rows or, where there are more, of 1,000 that are drawn.
+    of all rows or, where there are more, of 1,000 that are drawn. Draws and sums go by weights:
+    rows without weight are not chosen.
     """
     if init == "random":
-        return points[random.choice(points.shape[0], k, replace=False)]
+        share = None if (weight == 1.0).all() else weight / weight.sum()
+        return points[random.choice(points.shape[0], k, replace=False, p=share)]
     if init == "greedy":
-        return points[_greedy_rows(points, k, random)]
+        return points[_greedy_rows(points, weight, k, random)]
     with one_blas_thread():  # its sums would differ with the number of threads
-        return kmeans_plusplus(points, k, random_state=random)[0]
+        return kmeans_plusplus(points, k, sample_weight=weight, random_state=random)[0]
 
 
 def is_certain(init: StartName, n_rows: int) -> bool:
@@ -41,17 +49,17 @@ def is_certain(init: StartName, n_rows: int) -> bool:
     return init == "greedy" and n_rows <= _CANDIDATES
 
 
-def _greedy_rows(points: Array, k: int, random: np.random.RandomState) -> Array:
+def _greedy_rows(points: Array, weight: Array, k: int, random: np.random.RandomState) -> Array:
     n = points.shape[0]
-    rows = np.arange(n)
-    if n > _CANDIDATES:
-        rows = np.sort(random.choice(n, max(_CANDIDATES, k), replace=False))
+    rows = np.flatnonzero(weight)
+    if len(rows) > _CANDIDATES:
+        rows = rows[np.sort(random.choice(len(rows), max(_CANDIDATES, k), replace=False))]
     nearest = np.full(n, np.inf)
     chosen = np.empty(k, dtype=np.intp)
     free = np.ones(rows.size, dtype=bool)
     left = np.empty(rows.size)
     for i in range(k):
-        residuals(points, rows, nearest, left)
+        residuals(points, weight, rows, nearest, left)
         best = int(np.argmin(np.where(free, left, np.inf)))
         free[best], chosen[i] = False, rows[best]
         apart = points.astype(np.float64) - points[rows[best]]

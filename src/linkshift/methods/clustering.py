@@ -20,6 +20,7 @@ from linkshift.methods.table import (
     MethodName,
     Setting,
     check_params,
+    check_takes_weights,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def cluster(
     conflicts: ConflictsName = "resolve",
     held_out: int = 0,
     labels_like: Any = None,
+    sample_weight: ArrayLike | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -98,6 +100,10 @@ def cluster(
         An earlier clustering, or its labels (-1 where unknown): clusters keep the numbers that
         they had there, by the rows that they have in common, and new ones get new numbers. Rows of
         a DataFrame are found by their index, and may be others than before.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of rows, for "kmeans", "mean-shift" in the space "input" and "cms": a row of weight
+        2 is the row twice, also for the scale of columns; one of weight zero follows and founds
+        nothing.
     random_state : int, RandomState or None
         For methods that draw at random (kernel, skms, metric, groups; kmeans, and consensus from
         2,500 rows on, which take None for 0).
@@ -141,6 +147,7 @@ def cluster(
     from linkshift.methods.numbering import labels_before, numbers_like
     from linkshift.methods.result import Clustering, scaled, views_of
     from linkshift.metrics import link_satisfaction
+    from linkshift.refinement import checked_weights
     from linkshift.tables.columns import index_of
     from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
     from linkshift.tables.reducing import warn_of_zero_rows
@@ -158,9 +165,12 @@ def cluster(
         refuse_gaps(rows, getattr(one, "columns", None))
         if reading.recipe is None:  # which has told of them
             warn_of_zero_rows(rows)
+    weight: Any = None
+    if sample_weight is not None:
+        weight = checked_weights(sample_weight, X if tables is None else tables[0])
     scalings: tuple[Scaling, ...] = ()
     if (kind := scale_for(scale, asked, made=made)) != "none":
-        scalings = tuple(Scaling.of_table(one, kind) for one in tables or [X])
+        scalings = tuple(Scaling.of_table(one, kind, weight) for one in tables or [X])
     X = scaled(X, scalings)
     tables = tables if tables is None else views_of(X)
     table = X if tables is None else tables[0]
@@ -200,6 +210,8 @@ def cluster(
         )
     row = METHODS[choice.method]
     check_params(row.name, asked if n_views == 1 else {**asked, "views": tables})
+    if sample_weight is not None:
+        check_takes_weights(row.name, method)
     row.check_given(Given(asked, joined, n_rows))
     weighs = row.conflicts != "refused"  # others want links that are certain
     if weighs and answers.doubted is not None:
@@ -220,6 +232,7 @@ def cluster(
             n_rows, bool(len(joined)), random_state, {**common, "progress": next(bars)}
         )
         known = {"links": links, "partial_labels": partial_labels} if len(joined) else {}
+        known |= {} if weight is None else {"sample_weight": weight}
         return row.make(setting, **all_params).fit(X, **known)
 
     start = time.perf_counter()

@@ -366,6 +366,8 @@ class Method:
     conflicts : {"weighed", "softened", "refused"}
         Links that contradict each other are weighed; or weighed where confidences are below one;
         or refused.
+    takes_weights : bool
+        Whether rows may have weights.
     """
 
     name: str
@@ -377,6 +379,7 @@ class Method:
     check_given: Callable[[Given], None] = _nothing
     bandwidth: Callable[[Any], Any] = _nothing
     conflicts: Literal["weighed", "softened", "refused"] = "refused"
+    takes_weights: bool = False
 
     @property
     def takes_views(self) -> bool:
@@ -403,6 +406,7 @@ _ROWS = (
         check_params=_check_kmeans,
         check_given=_check_rows,
         conflicts="weighed",
+        takes_weights=True,
     ),
     Method(
         "mean-shift",
@@ -414,6 +418,7 @@ _ROWS = (
         check_given=_check_links_to_choose_by,
         bandwidth=_bandwidth_of_mean_shift,
         conflicts="weighed",
+        takes_weights=True,
     ),
     Method(
         "cms",
@@ -424,6 +429,7 @@ _ROWS = (
         check_params=_check_number,
         bandwidth=_bandwidth_of_constrained,
         conflicts="softened",
+        takes_weights=True,
     ),
     Method(
         "kernel",
@@ -498,3 +504,16 @@ def check_params(method: str, params: Params) -> None:
             value=params[name],
         )
     row.check_params(params)
+
+
+def check_takes_weights(method: str, asked: str) -> None:
+    """Refuse weights that a method would ignore; ``asked`` is what the user asked for."""
+    if METHODS[method].takes_weights:
+        return
+    takers = [other.name for other in _ROWS if other.takes_weights]
+    chosen = " that auto chose" if asked == "auto" else ""
+    raise Refusal(
+        f"The method {method}{chosen} does not take weights of rows.",
+        f"Use method={' or '.join(map(repr, takers))}, or leave sample_weight out.",
+        parameter="sample_weight",
+    )

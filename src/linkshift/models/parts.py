@@ -23,13 +23,13 @@ from linkshift.estimators import (
     mean_shift,
     metric_mean_shift,
     path_mean_shift,
+    refined_clustering,
 )
 from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators._mean_shift_parts import centers_of
 from linkshift.estimators.consensus_clustering import ConsensusClustering
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
 from linkshift.estimators.kmeans import KMeans, KMeansCentres
-from linkshift.estimators.refined_clustering import RefinedClustering
 from linkshift.groups.alternation import Alternation
 from linkshift.groups.boosting import Classifiers
 from linkshift.groups.views import KernelBank, kernel_bank
@@ -64,10 +64,11 @@ class _Part(NamedTuple):
 def taken(model: Any) -> Values:
     """Fields of a fitted model."""
     part = _part(model, _reach(model, "_state.landmarks") is not None)
-    return {
+    found = {
         name: part.takes[name](model) if name in part.takes else _reach(model, name)
         for name in _ROWS | part.rules
     }
+    return {name: value for name, value in found.items() if name not in _LATER or value is not None}
 
 
 def _reach(value: Any, path: str) -> Any:
@@ -80,6 +81,9 @@ def restore(model: Any, values: Any) -> None:
     """Set what a fit would have set, from fields that nobody has checked yet."""
     part = _part(model, isinstance(values, dict) and "fidelity_" in values)
     rules = _ROWS | part.rules
+    if type(values) is dict:
+        for name in _LATER & rules.keys():
+            values.setdefault(name, None)
     sizes = check_all(type(model).__name__, values, rules)
     X, width, names, links = (values[name] for name in _ROWS)
     several = width is None and isinstance(model, GroupFeatureClustering)  # tables
@@ -99,6 +103,8 @@ def restore(model: Any, values: Any) -> None:
     model._keep(X, closed, Fitted(values["labels_"], state, attributes))
 
 
+# Fields that came later: written where there is something, so that other files stay as they were.
+_LATER = {"_state.weight"}
 _ROWS = {
     "_fit_X": "x n d",
     "n_features_in_": "int ?",
@@ -138,6 +144,11 @@ def _space(values: Values, sizes: Sizes) -> KernelSpace | None:
     if (len(turn), len(landmarks)) != wanted:
         raise Refused("its space has other landmarks")
     return KernelSpace(Kernel(*kernel), landmarks, turn, exact)
+
+
+def _check_weights(weight: Any) -> None:
+    if weight is not None and not weight.any():
+        raise Refused("none of its rows has a weight")
 
 
 # MeanShift and PathMeanShift ---------------------------------------------------------------------
@@ -220,6 +231,7 @@ _CONSTRAINED = {
     "_state.schedule": "f steps >0..1e100",
     "_state.params": "dict",
     "_state.runs": "dict",
+    "_state.weight": "f n 0.. ?",
     "bandwidth_": "f used >0..1e100",
     "n_iter_": "int 1..",
     "shifted_": "x n d",
@@ -228,7 +240,8 @@ _CONSTRAINED = {
 
 
 def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
-    low, span, schedule, params, runs = [values[name] for name in _CONSTRAINED][:5]
+    low, span, schedule, params, runs, weight = [values[name] for name in _CONSTRAINED][:6]
+    _check_weights(weight)
     points = (values["_fit_X"].astype(np.float64) - low) / span
     check("scaling", points, "f n d -1e100..1e100", sizes)
     known = (
@@ -249,7 +262,8 @@ def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
         check("links in the history", confidence, "f * >0", sizes)
         check("links in the history", pairs, f"i {len(confidence)} 2 0..n", sizes)
         made[name] = Run(list(history), (pairs, confidence))
-    return constrained_mean_shift._State(low, span, points, schedule, params, made), {}
+    state = constrained_mean_shift._State(low, span, points, schedule, params, made, weight)
+    return state, {}
 
 
 # KernelMeanShift and MetricMeanShift -------------------------------------------------------------
@@ -429,14 +443,20 @@ def _bank(values: Values, sizes: Sizes) -> KernelBank:
     return bank
 
 
-_REFINED = {"estimator_": "any", "labels_before_": "i n -1..", "labels_": "i n -1..n"}
+_REFINED = {
+    "estimator_": "any",
+    "labels_before_": "i n -1..",
+    "_state.weight": "f n 0.. ?",
+    "labels_": "i n -1..n",
+}
 
 
 def _refined(_: Any, values: Values, __: Sizes) -> Built:
     inner = values["estimator_"]
     if not isinstance(inner, LinkedClusterer) or inner._fit_X.shape != values["_fit_X"].shape:
         raise Refused("its clusterer was fitted to other rows")
-    return None, {}
+    _check_weights(values["_state.weight"])
+    return refined_clustering._State(values["_state.weight"]), {}
 
 
 _CONSENSUS = {"agreement_": "float", "n_candidates_": "int 1..", "labels_": "i n 0..n"}
@@ -500,7 +520,7 @@ _PARTS = {
     "MetricMeanShift": _Part(metric_mean_shift.MetricMeanShift, _METRIC, _metric),
     "PCKMeans": _Part(PCKMeans, _KMEANS, _kmeans),
     "PathMeanShift": _Part(path_mean_shift.PathMeanShift, _PATH, _path),
-    "RefinedClustering": _Part(RefinedClustering, _REFINED, _refined),
+    "RefinedClustering": _Part(refined_clustering.RefinedClustering, _REFINED, _refined),
     "SeededKMeans": _Part(SeededKMeans, _SEEDED, _kmeans),
     "SCML": _Part(SCML, SCML_GLOBAL, scml_global),
 }

@@ -16,29 +16,46 @@ lower confidence, and all links as soon as certain ones contradict each other, s
 answer then costs one pair, and is not passed on along the chains. Then certain links are held
 (`hold`): who is still with one of those it is cannot-linked to moves. Last, those who know the
 number of clusters get it (`to_count`).
+
+Rows may have weights: a row of weight w is w rows in one place that move as one. It takes w places
+among the neighbours of others, and w - 1 among its own (:mod:`linkshift.refinement.places`), its
+term of E counts w times, and sizes of clusters are sums of weights. What a link says does not
+depend on the weights of its rows.
 """
 
 from linkshift.refinement.counting import check_count, closed_for, to_count
 from linkshift.refinement.holding import agreeing, hold, warn_of_broken
 from linkshift.refinement.neighbours import (
     absorb_dust,
-    is_local,
     nearest_rows,
     neighbours_vote,
 )
-from linkshift.refinement.refining import nearest_of, refine, refined, refined_part
+from linkshift.refinement.places import Neighbours, Places, founded, is_local, nearest_places
+from linkshift.refinement.refining import (
+    checked_weights,
+    nearest_of,
+    refine,
+    refined,
+    refined_part,
+    voters,
+)
 from linkshift.refinement.settling import settle
 from linkshift.refinement.votes import merge_by_votes
 
 __all__ = [
+    "Neighbours",
+    "Places",
     "absorb_dust",
     "agreeing",
     "check_count",
+    "checked_weights",
     "closed_for",
+    "founded",
     "hold",
     "is_local",
     "merge_by_votes",
     "nearest_of",
+    "nearest_places",
     "nearest_rows",
     "neighbours_vote",
     "refine",
@@ -46,5 +63,6 @@ __all__ = [
     "refined_part",
     "settle",
     "to_count",
+    "voters",
     "warn_of_broken",
 ]

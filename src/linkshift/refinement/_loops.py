@@ -34,8 +34,12 @@ def _count_members(keys, counts, unit_label, group, group_start, n_labels):  # t
                 counts[at] += 1
 
 
-def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
+def sweep(labels, neighbours, rows, units, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
     """Run iterated conditional modes over units, in place.
+
+    ``neighbours`` are where those of each row begin, who they are, and their weights: with
+    ``by_share`` weights of votes, else places that they take. ``rows`` are what each row adds to
+    the size of its cluster, and its say in its unit.
 
     ``saved[c]`` is what label c saves against a label that nothing speaks for; only labels that
     something speaks for, or against, are touched, so a unit costs its neighbours and links. Groups
@@ -45,16 +49,17 @@ def sweep(labels, neighbours, units, n_labels, penalty, floor, by_share, max_swe
     n_units, n_groups = units[2].shape[0] - 1, units[4].shape[0]
     # A unit changes once a sweep: members, and as many more, are all that is ever in the table.
     table = np.empty((2, 4 * n_groups + 1), np.int64)
-    sums, numbers = np.zeros((2, n_labels)), np.zeros((2, n_labels), np.int64)
+    sums, touched = np.zeros((3, n_labels)), np.zeros(n_labels, np.int64)
     seen, unit_label = np.zeros(n_labels, np.bool_), np.full(n_units, -1)
-    room = (*table, *sums, *numbers, seen, unit_label)
-    _sweep(labels, neighbours, units, room, n_labels, penalty, floor, by_share, max_sweeps)
+    room = (*table, *sums, touched, seen, unit_label)
+    _sweep(labels, neighbours, rows, units, room, n_labels, penalty, floor, by_share, max_sweeps)
 
 
 @jit
-def _sweep(labels, neighbours, units, room, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
+def _sweep(labels, neighbours, rows, units, room, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
     """Do the sweeps, in room that is made outside: each kind of array takes time to compile."""
     near_start, near, near_weight = neighbours
+    row_size, say = rows
     unit, member, start, edges, group, group_start = units
     edge, weight, edge_start = edges
     keys, counts, saved, count, size, touched, seen, unit_label = room
@@ -69,7 +74,7 @@ def _sweep(labels, neighbours, units, room, n_labels, penalty, floor, by_share, 
             size[c] = 0
         for i in range(labels.shape[0]):
             if labels[i] >= 0:
-                size[labels[i]] += 1
+                size[labels[i]] += row_size[i]
         for u in range(n_units):
             if unit_label[u] < 0:
                 wanted = start[u + 1] - start[u] > 1
@@ -78,20 +83,26 @@ def _sweep(labels, neighbours, units, room, n_labels, penalty, floor, by_share, 
                 if not wanted:
                     continue  # noise that no must-link concerns stays noise
             # Twenty neighbours would outvote every cluster of two rows.
-            heard = size[unit_label[u]] - 1 if unit_label[u] >= 0 else labels.shape[0]
+            heard = max(size[unit_label[u]] - 1.0, 0.0) if unit_label[u] >= 0 else inf
             n_touched = 0
             for m in range(start[u], start[u + 1]):
                 i = member[m]
-                last = min(near_start[i + 1], near_start[i] + heard)
+                left = heard  # places
                 if heard == 0 and near_start[i] < near_start[i + 1]:
                     c = labels[near[near_start[i]]]
-                    last += c >= 0 and size[c] >= _LARGE  # a row by itself, at a large cluster
+                    if c >= 0 and size[c] >= _LARGE:  # a row by itself, at a large cluster
+                        left = 1.0
                 total = 0.0
-                for q in range(near_start[i], last):
+                last = near_start[i]
+                while last < near_start[i + 1] and left > 0:
+                    q = last
+                    last += 1
+                    amount = near_weight[q] if by_share else min(near_weight[q], left)
+                    left -= 1.0 if by_share else amount
                     c = labels[near[q]]
-                    total += near_weight[q]
-                    if c >= 0 and near_weight[q] > 0:
-                        count[c] += near_weight[q]
+                    total += amount
+                    if c >= 0 and amount > 0:
+                        count[c] += amount
                         if not seen[c]:
                             seen[c] = True
                             touched[n_touched] = c
@@ -101,8 +112,8 @@ def _sweep(labels, neighbours, units, room, n_labels, penalty, floor, by_share, 
                     if c >= 0 and count[c] > 0:
                         if by_share:
                             saved[c] += log(1.0 + count[c] / (total * floor))
-                        else:
-                            saved[c] += log(count[c] / floor)
+                        elif count[c] > floor:
+                            saved[c] += say[i] * log(count[c] / floor)
                         count[c] = 0.0
             for e in range(edge_start[u], edge_start[u + 1]):
                 c = unit_label[edge[e]]

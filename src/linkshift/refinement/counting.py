@@ -23,6 +23,7 @@ from linkshift._core.text import counted
 from linkshift.links import ClosedLinks, Closure, Links, two_sided
 from linkshift.refinement._loops import cheapest
 from linkshift.refinement.holding import agreeing
+from linkshift.refinement.places import cut
 from linkshift.shift.neighbours import nearest_neighbours
 
 __all__ = ["check_count", "closed_for", "to_count"]
@@ -90,7 +91,7 @@ def to_count(
     exactly, at_most : int, default=None
         The number, or its bound; one of them, or neither: then labels come back as they are.
     weight : ndarray of shape (n,), default=None
-        Weight of each row in sums of squares and means.
+        Weight of each row in sums of squares, means, sizes and votes.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def to_count(
         return dense(labels)
     # Of groups that have no more members than clusters are asked for, the pairs are not too many.
     points, closure = X.astype(np.float64), agreeing(closed).expanded()
-    labels = _with_units(dense(labels), closure)
+    labels = _with_units(dense(labels), weight, closure)
     if weight is None:
         weight = np.ones(len(labels))
     else:  # rows without weight follow, but a cluster of such rows needs a mean
@@ -125,11 +126,12 @@ def to_count(
     return labels
 
 
-def _with_units(labels: Array, closure: Closure) -> Array:
+def _with_units(labels: Array, weight: Array | None, closure: Closure) -> Array:
     """Give what must-links hold together the label of most of its rows."""
     for u in np.flatnonzero(closure.sizes > 1).tolist():
         rows = closure.members(u)
-        labels[rows] = majority(labels[rows][labels[rows] >= 0])
+        known = rows[labels[rows] >= 0]
+        labels[rows] = majority(labels[known], None if weight is None else weight[known])
     return dense(labels)
 
 
@@ -149,7 +151,7 @@ def _fewer(X: Array, weight: Array, labels: Array, closure: Closure, most: int) 
     while count_clusters(labels) > most:
         merged = _merge(X, weight, labels, _foes(labels, closure), most)
         if count_clusters(merged) > most:
-            merged = _dissolve(X, merged, closure)
+            merged = _dissolve(X, weight, merged, closure)
         if count_clusters(merged) == count_clusters(labels):
             break
         labels = merged
@@ -209,9 +211,9 @@ def _merge(X: Array, weight: Array, labels: Array, foes: list[set[int]], most: i
     return dense(np.where(inside, into[labels], -1))
 
 
-def _dissolve(X: Array, labels: Array, closure: Closure) -> Array:
+def _dissolve(X: Array, weight: Array, labels: Array, closure: Closure) -> Array:
     """Give the rows of one cluster to others, of the smallest that links allow to go."""
-    size = np.bincount(labels[labels >= 0])
+    size = np.bincount(labels[labels >= 0], weight[labels >= 0])
     foes: dict[int, list[int]] = {}
     for a, b in closure.component_cannot.tolist():
         foes.setdefault(a, []).append(b)
@@ -220,8 +222,11 @@ def _dissolve(X: Array, labels: Array, closure: Closure) -> Array:
     now = labels[row]  # of each unit
     for z in np.argsort(size, kind="stable").tolist():
         rows = np.flatnonzero(labels == z)
-        far, unit = _distances(X, labels, rows, z), closure.component[rows]
-        way = {u: far[unit == u].mean(axis=0) for u in np.unique(unit).tolist()}
+        far, unit = _distances(X, weight, labels, rows, z), closure.component[rows]
+        way = {
+            u: np.average(far[unit == u], axis=0, weights=weight[rows][unit == u])
+            for u in np.unique(unit).tolist()
+        }
         home = now.copy()
         home[list(way)] = -1
         if _settled(way, z, home, foes):
@@ -250,15 +255,15 @@ def _settled(way: dict[int, Array], z: int, home: Array, foes: dict[int, list[in
     return True
 
 
-def _distances(X: Array, labels: Array, rows: Array, z: int) -> Array:
+def _distances(X: Array, weight: Array, labels: Array, rows: Array, z: int) -> Array:
     """Mean distance of some rows to the nearest few of every cluster but their own."""
     far = np.full((len(rows), count_clusters(labels)), np.inf)
     for c in range(far.shape[1]):
         if c != z:
-            there = X[labels == c]
-            far[:, c] = nearest_neighbours(there, min(_NEAREST, len(there)), X[rows])[0].mean(
-                axis=1
-            )
+            there = np.flatnonzero(labels == c)
+            distance, near = nearest_neighbours(X[there], min(_NEAREST, len(there)), X[rows])
+            taken = cut(weight[there[near]], float(_NEAREST))
+            far[:, c] = np.average(distance, axis=1, weights=taken)
     return far
 
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from linkshift._core.arrays import Array
-from linkshift._core.labels import dense, majority
+from linkshift._core.labels import dense
 from linkshift._core.messages import Advice, warn
 from linkshift._core.text import counted
 from linkshift.links import ClosedLinks, Closure
 from linkshift.metrics import link_satisfaction
+from linkshift.refinement.places import Neighbours, as_places, cut
 
 __all__ = ["agreeing", "hold", "warn_of_broken"]
 
@@ -52,7 +53,7 @@ def warn_of_broken(labels: Array, closed: ClosedLinks) -> None:
         )
 
 
-def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
+def hold(labels: Array, closure: Closure, neighbours: Neighbours) -> Array:
     """Make every link hold: must-linked rows share a label, cannot-linked rows do not.
 
     Components of must-links take the label of most of their rows. Of two cannot-linked
@@ -67,8 +68,9 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
         -1 is noise.
     closure : Closure
         Components of must-links, and which of them are cannot-linked.
-    neighbours : ndarray of shape (n, k)
-        Rows of the nearest neighbours of each point.
+    neighbours : ndarray of shape (n, k), or Places
+        Rows of the nearest neighbours of each point; or neighbours that take places: then rows vote
+        by their weights, and sizes are sums of weights.
 
     Returns
     -------
@@ -85,10 +87,13 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
         groups.setdefault(c, []).append(g)
     linked = sorted(set(np.flatnonzero(closure.sizes > 1).tolist()) | set(foes) | set(groups))
     rows = {c: closure.members(c) for c in linked}
-    label = {c: majority(labels[rows[c]][labels[rows[c]] >= 0]) for c in linked}
+    places = as_places(neighbours)
+    say = places.say(closure.component)
+    label = {c: next(iter(_favoured(labels[rows[c]], say[rows[c]])), -1) for c in linked}
     n_labels = int(labels.max(initial=-1)) + 1
     shared = Counter((g, label[c]) for c in groups for g in groups[c])
-    sizes = np.bincount(labels[labels >= 0], minlength=n_labels)
+    weight = np.bincount(closure.component, places.weight)
+    sizes = np.bincount(labels[labels >= 0], places.weight[labels >= 0], minlength=n_labels)
     quarrels = {
         c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ()))
         + sum(label[c] >= 0 and shared[g, label[c]] - 1 for g in groups.get(c, ()))
@@ -96,7 +101,7 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     }
     fixed: dict[int, int] = {}
     in_group: set[tuple[int, int]] = set()  # labels that are fixed in each group
-    for c in sorted(linked, key=lambda c: (quarrels[c], -len(rows[c]), c)):
+    for c in sorted(linked, key=lambda c: (quarrels[c], -weight[c], c)):
         taken = {fixed[f] for f in foes.get(c, ()) if fixed.get(f, -1) >= 0}
         mine = groups.get(c, ())
 
@@ -105,11 +110,13 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
 
         homeless = label[c] < 0 and len(rows[c]) > 1  # must-linked noise shares a new home
         if is_taken(label[c]) or homeless:
-            asked = None if homeless else sizes[label[c]] - 1
-            near = neighbours[rows[c]][:, :asked]
-            around = np.concatenate([labels[rows[c]], labels[near[near >= 0]]])
-            favoured, votes = np.unique(around[around >= 0], return_counts=True)
-            order = favoured[np.argsort(-votes, kind="stable")].tolist()
+            asked = np.inf if homeless else max(sizes[label[c]] - 1.0, 0.0)
+            near, votes = places.rows[rows[c]], cut(places.taken[rows[c]], asked)
+            heard, votes = votes > 0, say[rows[c]][:, None] * votes
+            order = _favoured(
+                np.concatenate([labels[rows[c]], labels[near[heard]]]),
+                np.concatenate([say[rows[c]], votes[heard]]),
+            )
             label[c] = next((g for g in order if not is_taken(g)), n_labels)
             n_labels = max(n_labels, label[c] + 1)
         fixed[c] = label[c]
@@ -118,3 +125,11 @@ def hold(labels: Array, closure: Closure, neighbours: Array) -> Array:
     for c in linked:
         labels[rows[c]] = label[c]
     return dense(labels)
+
+
+def _favoured(labels: Array, votes: Array) -> list[int]:
+    """Labels by their votes, most first, the smaller of equals; noise is none."""
+    known, code = np.unique(labels[labels >= 0], return_inverse=True)
+    order = np.argsort(-np.bincount(code, votes[labels >= 0]), kind="stable")
+    found: list[int] = known[order].tolist()
+    return found

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from linkshift._core.arrays import Array
 from linkshift._core.labels import dense, majority
+from linkshift.refinement.places import Neighbours, as_places, cut, is_local
 from linkshift.shift.neighbours import nearest_neighbours
 
-__all__ = ["absorb_dust", "is_local", "nearest_rows", "neighbours_vote"]
+__all__ = ["absorb_dust", "nearest_rows", "neighbours_vote"]
 
-_LOCAL = 8.0  # in one dense region even the 20th neighbour is rarely farther, in second nearests
 _MOST_VOTES = 1 << 22  # of new rows for clusters, counted at a time: 32 MB
 
 
@@ -29,16 +29,9 @@ def nearest_rows(X: Array, n_neighbors: int) -> Array:
     return np.where(is_local(distance), rows, -1)
 
 
-def is_local(distance: Array) -> Array:
-    """Which neighbours, nearest first, are at most eight times as far as the second nearest.
-
-    All, where the second nearest is at distance zero: twins tell nothing of the scale.
-    """
-    scale = distance[:, min(1, distance.shape[1] - 1)][:, None]
-    return (distance <= _LOCAL * scale) | (scale == 0)
-
-
-def neighbours_vote(X: Array, trained: Array, labels: Array, n_neighbors: int) -> NDArray[np.int64]:
+def neighbours_vote(
+    X: Array, trained: Array, labels: Array, n_neighbors: int, weight: Array | None = None
+) -> NDArray[np.int64]:
     r"""Label new rows by a vote of the nearest rows that have labels.
 
     Each of the ``n_neighbors`` nearest rows (at most about the square root of their number) votes
@@ -57,23 +50,32 @@ def neighbours_vote(X: Array, trained: Array, labels: Array, n_neighbors: int) -
         Their labels; -1 is noise, and votes like a cluster.
     n_neighbors : int
         Rows that have a vote.
+    weight : ndarray of shape (n,), default=None
+        Weights of the rows with labels: one of weight 2 votes twice, and is two of the
+        ``n_neighbors``.
 
     Returns
     -------
     ndarray of shape (m,)
     """
-    k = min(n_neighbors, int(np.ceil(np.sqrt(trained.shape[0]))))
-    distance, rows = nearest_neighbours(trained, k, X)
-    farthest = np.maximum(distance[:, -1:], np.finfo(np.float64).tiny)
-    vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance)
+    if weight is None:
+        weight = np.ones(trained.shape[0])
+    elif not weight.all():
+        trained, labels, weight = trained[weight > 0], labels[weight > 0], weight[weight > 0]
+    k = min(n_neighbors, int(np.ceil(np.sqrt(weight.sum()))))
+    distance, rows = nearest_neighbours(trained, min(k, trained.shape[0]), X)
+    taken = cut(weight[rows], float(k))
+    farthest = np.where(taken > 0, distance, 0.0).max(axis=1, keepdims=True)
+    farthest = np.maximum(farthest, np.finfo(np.float64).tiny)
+    vote = np.exp(-((distance / farthest) ** 2)) * is_local(distance, taken)
     known, code = np.unique(labels, return_inverse=True)
-    vote *= np.arange(k) < np.bincount(code)[code[rows[:, :1]]]
+    vote *= cut(taken, np.bincount(code, weight)[code[rows[:, :1]]])
     found = np.empty(X.shape[0], dtype=labels.dtype)
     block = max(_MOST_VOTES // len(known), 1)
     for first in range(0, X.shape[0], block):
         part = slice(first, first + block)
         votes = np.zeros((len(rows[part]), len(known)))
-        for column in range(k):
+        for column in range(rows.shape[1]):
             np.add.at(votes, (np.arange(len(votes)), code[rows[part, column]]), vote[part, column])
         found[part] = known[votes.argmax(axis=1)]
     twin = distance[:, 0] == 0
@@ -81,24 +83,31 @@ def neighbours_vote(X: Array, trained: Array, labels: Array, n_neighbors: int) -
     return found.astype(np.int64)
 
 
-def absorb_dust(labels: Array, neighbours: Array, min_size: int) -> Array:
+def absorb_dust(labels: Array, neighbours: Neighbours, min_size: int) -> Array:
     """Give the rows of clusters smaller than ``min_size`` to their neighbours' clusters.
 
     A row takes the label that most of its neighbours outside dust have. Rows whose neighbours
-    are all dust wait for the next round; what no round reaches stays as it is.
+    are all dust wait for the next round; what no round reaches stays as it is. No cluster is
+    smaller than one row, whatever its weight.
     """
     labels = dense(labels)
-    sizes = np.bincount(labels[labels >= 0])
-    if not sizes.size:
+    if min_size == 1 or not (labels >= 0).any():
         return labels
+    near_rows, taken, weight = as_places(neighbours)
+    sizes = np.bincount(labels[labels >= 0], weight[labels >= 0])
     dust = (labels >= 0) & (sizes[labels] < min_size)
     if dust.all():
         return labels
     while dust.any():
         rows = np.flatnonzero(dust)
-        near = neighbours[rows]
+        near = near_rows[rows]
         around = np.where((near < 0) | dust[near], -1, labels[near])
-        vote = np.array([majority(row[row >= 0]) for row in around])
+        vote = np.array(
+            [
+                majority(row[row >= 0], place[row >= 0])
+                for row, place in zip(around, taken[rows], strict=True)
+            ]
+        )
         if (vote < 0).all():
             break
         labels[rows[vote >= 0]] = vote[vote >= 0]

@@ -7,18 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight
 
 from linkshift._core.arrays import Array
 from linkshift._core.labels import dense
+from linkshift._core.messages import Refusal
 from linkshift.links import ClosedLinks, Links
 from linkshift.refinement.counting import check_count, closed_for, to_count
 from linkshift.refinement.holding import agreeing, hold, warn_of_broken
 from linkshift.refinement.neighbours import nearest_rows
+from linkshift.refinement.places import Neighbours, nearest_places
 from linkshift.refinement.settling import settle
 from linkshift.refinement.votes import merge_by_votes
 from linkshift.shift.neighbours import nearest_neighbours
 
-__all__ = ["nearest_of", "neighbours_by_size", "refine", "refined", "refined_part"]
+__all__ = [
+    "checked_weights",
+    "nearest_of",
+    "neighbours_by_size",
+    "refine",
+    "refined",
+    "refined_part",
+    "voters",
+]
 
 
 def refine(
@@ -32,6 +43,7 @@ def refine(
     enforce: bool = True,
     n_clusters: int | None = None,
     max_clusters: int | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Array:
     """Improve a clustering with must-links and cannot-links.
 
@@ -60,6 +72,10 @@ def refine(
         How many clusters there are, or how many at most; give one of them. Clusters are then
         merged, or split, by sums of squares (:mod:`linkshift.refinement.counting`). Of two
         clusters, two cannot-links make a must-link.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Not negative. A row of weight 2 is two rows in one place, which move as one: it has two
+        votes among the neighbours of others, one among its own, and counts twice in sizes and sums
+        of squares. What a link says does not depend on weights. A row of weight zero has no vote.
 
     Returns
     -------
@@ -91,6 +107,8 @@ def refine(
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}.")
     check_count(n_clusters, max_clusters)
+    if sample_weight is not None:
+        sample_weight = checked_weights(sample_weight, data)
     closed = ClosedLinks(given, data.shape[0])
     found = refined(
         data,
@@ -102,6 +120,7 @@ def refine(
         max_clusters=max_clusters,
         penalty=penalty,
         max_sweeps=max_sweeps,
+        weight=sample_weight,
     )
     if enforce:
         warn_of_broken(found, closed)
@@ -117,6 +136,7 @@ def refined(
     enforce: bool = True,
     n_clusters: int | None = None,
     max_clusters: int | None = None,
+    weight: Array | None = None,
     **options: Any,
 ) -> Array:
     """Do what :func:`refine` does, with links that are closed and arguments that are checked.
@@ -129,11 +149,33 @@ def refined(
         closed = closed_for(closed, n_clusters, max_clusters)
         labels = merge_by_votes(labels, closed.links)
         k = neighbours_by_size(labels) if n_neighbors is None else n_neighbors
-        neighbours = nearest_rows(X, k)
+        neighbours = voters(X, k, weight)
         labels = settle(labels, closed, neighbours, **options)
         if enforce:
             labels = hold(labels, agreeing(closed), neighbours)
-    return to_count(X, labels, closed, exactly=n_clusters, at_most=max_clusters)
+    return to_count(X, labels, closed, exactly=n_clusters, at_most=max_clusters, weight=weight)
+
+
+def voters(X: Array, n_neighbors: int, weight: Array | None) -> Neighbours:
+    """Neighbours that have a say, with weights or without."""
+    return (
+        nearest_rows(X, n_neighbors) if weight is None else nearest_places(X, n_neighbors, weight)
+    )
+
+
+def checked_weights(sample_weight: ArrayLike, X: Array) -> Array | None:
+    """Weights of rows as float64, not negative; None where all are one."""
+    given = np.asarray(sample_weight)
+    if given.size and given.dtype.kind in "biuf" and not given.any():
+        raise Refusal(
+            "Every sample weight is zero: no row counts.",
+            "Give some rows a weight above zero, or leave sample_weight out.",
+            parameter="sample_weight",
+        )
+    weight: Array = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    return None if (weight == 1.0).all() else weight
 
 
 def neighbours_by_size(labels: Array) -> int:

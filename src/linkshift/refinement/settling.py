@@ -10,6 +10,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.labels import dense
 from linkshift.links import ClosedLinks, Links
 from linkshift.refinement._loops import sweep
+from linkshift.refinement.places import Places
 
 __all__ = ["settle"]
 
@@ -29,7 +30,9 @@ def settle(
     r"""Let points take the label that their neighbours and links agree on best.
 
     The energy is that of :mod:`linkshift.refinement`. Neighbours with weights speak by their share
-    of the weight, :math:`-\log(w_i(c) / w_i + 0.005)` instead of the count's term.
+    of the weight, :math:`-\log(w_i(c) / w_i + 0.005)` instead of the count's term. Places that
+    neighbours take are counted as that many neighbours; then the term of a row is multiplied by its
+    own weight, and clusters are as large as their rows weigh.
 
     Parameters
     ----------
@@ -37,9 +40,9 @@ def settle(
         From 0 without gaps; -1 is noise.
     links : Links or ClosedLinks
         What is known of pairs.
-    neighbours : ndarray of shape (n, k), or scipy.sparse CSR matrix of shape (n, n)
-        Rows of the nearest neighbours of each point, the nearest first; -1 for none. Or weights
-        of a graph, not negative: the heaviest are the nearest.
+    neighbours : ndarray of shape (n, k), Places, or scipy.sparse CSR matrix of shape (n, n)
+        Rows of the nearest neighbours of each point, the nearest first; -1 for none. Or neighbours
+        that take places. Or weights of a graph, not negative: the heaviest are the nearest.
     weights : ndarray of shape (n, k), default=None
         Weights of an array of neighbours.
     penalty, max_sweeps
@@ -52,12 +55,19 @@ def settle(
     n_labels = int(labels.max(initial=-1)) + 1
     if n_labels == 0:
         return labels
-    by_share = weights is not None or not isinstance(neighbours, np.ndarray)
+    units = ClosedLinks.coerce(links, len(labels)).units
+    size, say = np.ones(len(labels)), np.ones(len(labels))
+    if isinstance(neighbours, Places):
+        size, say = neighbours.weight, neighbours.say(units.of_row)
+        neighbours, weights, by_share = neighbours.rows, neighbours.taken, False
+    else:
+        by_share = weights is not None or not isinstance(neighbours, np.ndarray)
     out = labels.astype(np.int64).copy()
     sweep(
         out,
         _nearest_first(neighbours, weights),
-        ClosedLinks.coerce(links, len(labels)).units,
+        (size, say),
+        units,
         n_labels,
         float(penalty),
         _FLOOR_SHARE if by_share else _FLOOR,

@@ -59,7 +59,13 @@ class Scaling:
 
     @classmethod
     def of(
-        cls, X: Array, kind: str = "auto", names: Sequence[str] | None = None, *, told: bool = True
+        cls,
+        X: Array,
+        kind: str = "auto",
+        names: Sequence[str] | None = None,
+        *,
+        told: bool = True,
+        weight: Array | None = None,
     ) -> Scaling:
         r"""Find the scaling of some data.
 
@@ -69,17 +75,21 @@ class Scaling:
         columns that count, is less than half of them.
 
         Columns with less than 1e-8 of the median spread vary by rounding only: but for "none",
-        nothing is left of them, which is told.
+        nothing is left of them, which is told. With weights, means and spreads go by them, and rows
+        without weight have no say.
         """
         rows = X if X.dtype.kind == "f" else X.astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            std = rows.std(axis=0, dtype=np.float64)
-        if not len(X):  # the method says what is wrong
+        if weight is not None:
+            rows, weight = rows[weight > 0], weight[weight > 0]
+        if not len(rows):  # the method says what is wrong
             nought = np.zeros(X.shape[1])
             return cls("none", nought.astype(rows.dtype), (nought + 1).astype(rows.dtype))
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = rows.mean(axis=0, dtype=np.float64)
-        moments = Moments(mean, std, rows.min(axis=0), rows.max(axis=0))
+            means = _means(rows, weight)
+            std = rows.std(axis=0, dtype=np.float64)
+            if weight is not None:
+                std = np.sqrt(_means((rows - means) ** 2, weight))
+        moments = Moments(means, std, rows.min(axis=0), rows.max(axis=0))
         return cls.of_moments(moments, kind, names, dtype=rows.dtype, told=told)
 
     @classmethod
@@ -115,7 +125,7 @@ class Scaling:
         return cls(kind, shift.astype(dtype), spread.astype(dtype), why)
 
     @classmethod
-    def of_table(cls, table: Any, kind: str) -> Scaling:
+    def of_table(cls, table: Any, kind: str, weight: Array | None = None) -> Scaling:
         """Find the scaling of a table in any form; names of columns are its own."""
         try:
             rows = check_array(table, ensure_all_finite=False)
@@ -125,7 +135,7 @@ class Scaling:
             refuse_gaps(np.asarray(table))  # text has a remedy, which scikit-learn cannot know
             raise
         names = [str(name) for name in table.columns] if hasattr(table, "columns") else None
-        return cls.of(rows, kind, names)
+        return cls.of(rows, kind, names, weight=weight)
 
     @classmethod
     def of_views(
@@ -195,6 +205,13 @@ def _for_units(std: Array, varies: Array, names: Sequence[str] | None) -> tuple[
 
 def _named(column: int, names: Sequence[str] | None) -> str:
     return f"column {column}" if names is None else repr(str(names[column]))
+
+
+def _means(rows: Array, weight: Array | None) -> Array:
+    """Mean of each column, by weights."""
+    if weight is None:
+        return np.asarray(rows.mean(axis=0, dtype=np.float64))
+    return np.average(rows.astype(np.float64), axis=0, weights=weight)
 
 
 def _tell_of_rounding(flat: Array, names: Sequence[str] | None) -> None:

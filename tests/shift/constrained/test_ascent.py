@@ -29,6 +29,7 @@ class Problem(NamedTuple):
     kernel: LinkKernel
     confidence: np.ndarray | None
     blurring: bool
+    weight: np.ndarray | None = None
 
 
 def some_pairs(rng, n, m):
@@ -38,7 +39,15 @@ def some_pairs(rng, n, m):
 
 
 def make_problem(
-    seed, n=40, d=2, kernel="truncated_gaussian", m=10, layout="clumps", soft=False, blurring=False
+    seed,
+    n=40,
+    d=2,
+    kernel="truncated_gaussian",
+    m=10,
+    layout="clumps",
+    soft=False,
+    blurring=False,
+    weighted=False,
 ):
     """Draw a problem: clumps, whole numbers with many duplicates, or few spots."""
     rng = np.random.default_rng(seed)
@@ -52,7 +61,8 @@ def make_problem(
     confidence = rng.choice([0.3, 0.8123, 1.0], size=len(cannot)) if soft else None
     widths = np.linspace(0.2113, rng.uniform(1.0, 4.0) * np.sqrt(d), int(rng.integers(1, 9)))
     truncation = float(rng.uniform(0.1, 0.5))
-    return Problem(X, cannot, widths, LinkKernel(kernel, truncation), confidence, blurring)
+    weight = rng.choice([0.0, 0.3, 1.0, 2.7], size=n) if weighted else None
+    return Problem(X, cannot, widths, LinkKernel(kernel, truncation), confidence, blurring, weight)
 
 
 def twin_states(problem, **changes):
@@ -69,6 +79,7 @@ def twin_states(problem, **changes):
             profile=profile,
             scale=SCALE,
             confidence=problem.confidence,
+            mass=1.0 if problem.weight is None else problem.weight,
             **changes,
         )
         states.append(centres)
@@ -80,6 +91,7 @@ def ascend(problem, **changes):
     arguments = {
         "scale": SCALE,
         "confidence": problem.confidence,
+        "weight": problem.weight,
         "blurring": problem.blurring,
         "merge_tol": 1e-12,
     }
@@ -116,6 +128,7 @@ def problems(draw, max_n=60, layouts=("clumps", "lattice", "spots")):
         layout=draw(st.sampled_from(layouts)),
         soft=draw(st.booleans()),
         blurring=draw(st.booleans()),
+        weighted=draw(st.booleans()),
     )
 
 
@@ -324,6 +337,7 @@ def test_the_order_of_rows_and_links_does_not_matter(problem):
         X=problem.X[shuffle],
         cannot=rank[problem.cannot[links]][:, ::-1].reshape(-1, 2),
         confidence=None if problem.confidence is None else problem.confidence[links],
+        weight=None if problem.weight is None else problem.weight[shuffle],
     )
     one, other = ascend(problem), ascend(there)
     assert one.n_iter == other.n_iter

@@ -114,6 +114,7 @@ def constrained_ascend(
     scale: float = 0.5,
     floor: float = 1e-3,
     confidence: Array | None = None,
+    weight: Array | None = None,
     blurring: bool = False,
     merge_tol: float = 1e-5,
     keep_history: bool = False,
@@ -134,6 +135,9 @@ def constrained_ascend(
         The lambda and the epsilon of eq. 4.4, the latter in the units of X.
     confidence : ndarray of shape (m,), optional
         Confidence c of each link: its factor becomes 1 - c k k.
+    weight : ndarray of shape (n,), optional
+        Weight of each row as a sample, one where not given. Links bend once, whatever the weights
+        of their rows.
     blurring : bool
         Whether samples move along with their centres.
     merge_tol : float
@@ -155,6 +159,7 @@ def constrained_ascend(
     links = rank[cannot].reshape(-1, 2)
     confidence = np.ones(len(links)) if confidence is None else np.asarray(confidence, np.float64)
     levels, level = np.unique(confidence, return_inverse=True)
+    mass = np.ones(n) if weight is None else weight[order]
 
     centres, group = samples.copy(), np.arange(n)
     history = [(centres, group[rank])]
@@ -178,9 +183,9 @@ def constrained_ascend(
             if until_settled and _settled(distinct, len(centres)):
                 break
             n_iter, before = n_iter + 1, (centres, group[rank])
-            state = _State(centres, samples, group, np.ones(n))
+            state = _State(centres, samples, group, mass)
             if blurring:
-                counts = np.bincount(group, minlength=len(centres)).astype(np.float64)
+                counts = np.bincount(group, mass, minlength=len(centres))
                 state = _State(centres, centres, np.arange(len(centres)), counts)
             moved = _step(state, distinct, kernel, float(h), scale, floor, pool)
             centres, group = _merge(moved, group, merge_tol * h)

@@ -26,7 +26,7 @@ from linkshift.shift.constrained.bending import (
     closed_pairs,
 )
 
-__all__ = ["ConstrainedShift", "Run", "given_schedule", "part_of"]
+__all__ = ["ConstrainedShift", "Run", "extent_of", "given_schedule", "part_of"]
 
 
 class Run(NamedTuple):
@@ -49,11 +49,12 @@ class ConstrainedShift:
     merge_above: float  # closeness of centres that share a label
     merge_weight: float | None  # and the weight between them, in the authors' code
     n_threads: int
+    weight: Array | None = None  # of each point
 
     @property
     def options(self) -> dict[str, Any]:
         """How links act, for the shift and for what looks at it."""
-        extent = float(np.ptp(self.points, axis=0).max()) or 1.0
+        extent = extent_of(self.points, self.weight)
         return {"scale": self.scale, "floor": 1e-3 * extent, "blurring": self.blurring}
 
     def run(
@@ -79,6 +80,7 @@ class ConstrainedShift:
             bandwidths,
             self.kernel,
             confidence=confidence,
+            weight=self.weight,
             keep_history=keep,
             until_settled=self.until_settled,
             past=past,
@@ -158,6 +160,12 @@ class ConstrainedShift:
         if steps is None:
             return merged[group]
         return _split_alone(merged, group, steps)
+
+
+def extent_of(points: Array, weight: Array | None) -> float:
+    """Range of the widest column, over points that have weight; one where there is none."""
+    counted = points if weight is None else points[weight > 0]
+    return float(np.ptp(counted, axis=0).max()) or 1.0
 
 
 def _of_group(values: Array, group: Array) -> Array:
