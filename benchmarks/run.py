@@ -26,6 +26,7 @@ SUITES = {
     "gaussian": "benchmarks.speed.gaussian",
     "binned": "benchmarks.speed.binned",
     "skipping": "benchmarks.speed.skipping",
+    "scale": "benchmarks.speed.scale",
     "scale_dask": "benchmarks.speed.scale_dask",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "records": "benchmarks.quality.records",

@@ -84,7 +84,7 @@ def compare(name: str, X: Array, y: Array, kernel: ProfileName) -> Row:
 def fit(X: Array, bandwidth: float | None, kernel: ProfileName) -> MeanShift:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of slow convergence: the bandwidth is the question
-        return MeanShift(bandwidth=bandwidth, kernel=kernel).fit(X)
+        return MeanShift(bandwidth=bandwidth, kernel=kernel, landmarks=None).fit(X)
 
 
 def mean_row(rows: list[Row], kernel: str) -> Row:

@@ -71,7 +71,7 @@ def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options)
 def fit(X: Array, h: float, kernel: ProfileName, bin_size: float | None) -> MeanShift:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of cells too small to pool, of starts still moving
-        return MeanShift(bandwidth=h, kernel=kernel, bin_size=bin_size).fit(X)
+        return MeanShift(bandwidth=h, kernel=kernel, bin_size=bin_size, landmarks=None).fit(X)
 
 
 def peak_megabytes(X: Array, h: float, kernel: ProfileName, bin_size: float) -> float:

@@ -32,8 +32,8 @@ def compare(n: int, d: int, bin_seeding: bool, options: Options) -> Row:
     common: dict[str, Any] = {"bandwidth": h, "bin_seeding": bin_seeding}
     times, fitted = interleave(
         {
-            "ours": lambda: MeanShift(**common).fit(X),
-            "ours, 1 thread": lambda: MeanShift(**common, n_jobs=1).fit(X),
+            "ours": lambda: MeanShift(**common, landmarks=None).fit(X),
+            "ours, 1 thread": lambda: MeanShift(**common, n_jobs=1, landmarks=None).fit(X),
             "scikit-learn": lambda: PeerMeanShift(**common).fit(X),
         },
         options.repeats,

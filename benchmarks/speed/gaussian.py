@@ -30,7 +30,9 @@ def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> list[
     MeanShift(bandwidth=h, kernel="gaussian").fit(X[:200])  # compile outside the clock
     times, fitted = interleave(
         {
-            str(merge): partial(MeanShift(bandwidth=h, kernel="gaussian", path_merge=merge).fit, X)
+            str(merge): partial(
+                MeanShift(bandwidth=h, kernel="gaussian", path_merge=merge, landmarks=None).fit, X
+            )
             for merge in MERGES
         },
         options.repeats,

@@ -77,6 +77,7 @@ VALUES = {
         "end_radius": [1.0, 3.0],
         "path_radius": [0.5, 2.0],
         "bin_size": [1.0],
+        "landmarks": [12, 30],
         "metric": ["cosine"],
         "n_clusters": [5, 7],
         "max_clusters": [1],

@@ -189,6 +189,7 @@ VARIANTS = {
     "MeanShift blurring": _mean_shift(0.25, blurring=True),
     "MeanShift bin_seeding": _mean_shift(1.0, bin_seeding=True),
     "MeanShift bin_size": _mean_shift(1.0, kernel="gaussian", bin_size=0.5),
+    "MeanShift landmarks": _mean_shift(0.5, kernel="gaussian", landmarks=12),
     "MeanShift skipping": _mean_shift(0.5, kernel="gaussian", end_radius=1.0, path_radius=0.5),
     "MeanShift neighbours": Variant(
         lambda h, d: MeanShift(n_neighbors=12, kernel="truncated_gaussian", **_ONE), "none"

@@ -103,6 +103,16 @@ CASES = {
         X,
         NEW,
     ),
+    "mean_shift_landmarks": lambda: (
+        MeanShift(kernel="gaussian", bandwidth=0.8, landmarks=20).fit(X),
+        X,
+        NEW,
+    ),
+    "mean_shift_landmarks_told": lambda: (
+        MeanShift(bandwidth=0.8, landmarks=20, n_clusters=3).fit(X.astype(np.float32)),
+        X.astype(np.float32),
+        NEW.astype(np.float32),
+    ),
     "mean_shift_blurring": lambda: (MeanShift(blurring=True).fit(X), X, NEW),
     "mean_shift_orphans": lambda: (
         MeanShift(bandwidth=0.8, seeds=X[::7], cluster_all=False).fit(X),

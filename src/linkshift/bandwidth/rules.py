@@ -25,7 +25,11 @@ _LEAST_CLUSTER = 10  # rows that a gap may set apart: fewer are chance, or one t
 
 
 def default_bandwidth(
-    X: ArrayLike, profile: ProfileName | Profile, *, sample_weight: Array | None = None
+    X: ArrayLike,
+    profile: ProfileName | Profile,
+    *,
+    sample_weight: Array | None = None,
+    stands_for: float = 1.0,
 ) -> float:
     r"""Bandwidth from the data: the median distance to a moderately far neighbour.
 
@@ -65,6 +69,9 @@ def default_bandwidth(
         The kernel that the bandwidth is for.
     sample_weight : ndarray of shape (n,), optional
         Counts of the rows.
+    stands_for : float, default=1.0
+        Rows that each row stands for, where X is drawn from so many more: the k-th neighbour of
+        all is the (k / stands_for)-th of these.
 
     Returns
     -------
@@ -87,9 +94,11 @@ def default_bandwidth(
             "scale the weights so that they add up to about the number of rows."
         )
     d = max(int(varying_columns(np.ptp(data, axis=0)).sum()), 1)
-    k = _count_neighbours(n_effective, d)
+    k = _count_neighbours(n_effective * stands_for, d)
     if k < 1.0:
         return 1.0
+    if stands_for != 1.0:
+        k = min(max(1.0, float(np.round(k / stands_for))), n_effective - 1.0)
     radii = _median_radii(data, k, weight)
     eps = float(np.finfo(data.dtype).eps)
     grain = 4.0 * eps * data.shape[1] ** 0.5 * float(np.abs(data).max())
@@ -97,7 +106,7 @@ def default_bandwidth(
         r, k = _before_a_gap(radii, k, d)
     else:
         r = _radius_among_twins(data, weight, k, d, grain)
-    return r * _carried_over(profile, d, k) if r > 0.0 else 1.0
+    return r * _carried_over(profile, d, k * stands_for) if r > 0.0 else 1.0
 
 
 def _count_neighbours(n: float, d: int) -> float:

@@ -72,13 +72,11 @@ def tell_so(n: int, m: int, fidelity: float) -> None:
 
 def few_rows_bandwidth(X: Array, profile: Profile, *, sample_weight: Array | None) -> float:
     """Find the default bandwidth, with neighbours sought among 20,000 rows that stand for all."""
-    weight = sample_weight
-    some = even_rows(X, _BANDWIDTH_ROWS, _SEED, weight)
-    if some.size == X.shape[0]:
-        return default_bandwidth(X, profile, sample_weight=weight)
-    total = float(X.shape[0] if weight is None else weight.sum())
-    each = np.full(some.size, total / some.size)
-    return default_bandwidth(X[some], profile, sample_weight=each)
+    some = even_rows(X, _BANDWIDTH_ROWS, _SEED, sample_weight)
+    total = float(X.shape[0] if sample_weight is None else sample_weight.sum())
+    if some.size == X.shape[0] or total <= some.size:
+        return default_bandwidth(X, profile, sample_weight=sample_weight)
+    return default_bandwidth(X[some], profile, stands_for=total / some.size)
 
 
 def climb_by_landmarks(

@@ -193,6 +193,7 @@ class GraphMeanShift(Explains, LinkedClusterer):
         rows, of_row = distinct_rows(data)
         space = graph_space(data[rows], self.n_edges, self._steps())
         shift = MeanShift(
+            landmarks=None,
             kernel="gaussian",
             bandwidth=self._bandwidth(space),
             max_iter=self.max_iter,

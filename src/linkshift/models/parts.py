@@ -44,6 +44,7 @@ from linkshift.shift.constrained.runs import Run
 from linkshift.shift.density import build_density
 from linkshift.spaces.graph import FEW, GraphSpace
 from linkshift.spaces.kernel import Kernel, KernelSpace
+from linkshift.summaries import Landmarks
 
 Values = dict[str, Any]
 Built = tuple[Any, Values]  # a state, and attributes that are no fields
@@ -62,7 +63,7 @@ class _Part(NamedTuple):
 
 def taken(model: Any) -> Values:
     """Fields of a fitted model."""
-    part = _part(model)
+    part = _part(model, _reach(model, "_state.landmarks") is not None)
     return {
         name: part.takes[name](model) if name in part.takes else _reach(model, name)
         for name in _ROWS | part.rules
@@ -77,7 +78,7 @@ def _reach(value: Any, path: str) -> Any:
 
 def restore(model: Any, values: Any) -> None:
     """Set what a fit would have set, from fields that nobody has checked yet."""
-    part = _part(model)
+    part = _part(model, isinstance(values, dict) and "fidelity_" in values)
     rules = _ROWS | part.rules
     sizes = check_all(type(model).__name__, values, rules)
     X, width, names, links = (values[name] for name in _ROWS)
@@ -151,6 +152,11 @@ _MEAN_SHIFT = {
     "paths_": "list ?",
     "labels_": "i n -1..k",
 }
+_LANDMARKS = {
+    "_state.landmarks.labels": "i marks 0..k",
+    "_state.landmarks.coarse": "f coarse d",
+    "fidelity_": "float",
+}
 _TOLD = _MEAN_SHIFT | {"_state.told": "i k -1..n", "labels_": "i n -1..n"}
 
 
@@ -161,6 +167,12 @@ def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
         cells = pool_points(X, values["_state.cells.side"])
         shape = cells.points.shape
         cells = replace(cells, points=given["X"], weight=given["sample_weight"])
+    landmarks = None
+    if "fidelity_" in values:
+        labels, coarse = (values[f"_state.landmarks.{name}"] for name in ("labels", "coarse"))
+        landmarks, shape = Landmarks(density, labels, coarse), (sizes["marks"], sizes["d"])
+        if np.ndim(given["bandwidth"]) != 1 or given["sample_weight"] is None:
+            raise Refused("its landmarks lack a bandwidth or a weight")
     if given["X"].shape != shape or sizes.get("cells", shape[0]) != shape[0]:
         raise Refused("its density is not that of its rows")
     for path in values["paths_"] or ():
@@ -170,7 +182,9 @@ def _mean_shift(_: Any, values: Values, sizes: Sizes) -> Built:
         if not _is_told(told, labels):
             raise Refused("its rows are in clusters that are not there")
         centers = centers_of(modes, told, X, labels)
-    state = mean_shift._State(density, modes, bandwidth, cells, values["_state.cell_labels"], told)
+    state = mean_shift._State(
+        density, modes, bandwidth, cells, values["_state.cell_labels"], told, landmarks
+    )
     return state, {"cluster_centers_": centers, "n_clusters_": len(centers)}
 
 
@@ -495,11 +509,15 @@ _LOCAL = _Part(SCML, SCML_LOCAL, scml_local)
 _COUNTED = _Part(mean_shift.MeanShift, _TOLD, _mean_shift)
 
 
-def _part(model: Any) -> _Part:
-    """Give the part of a model; some have more fields with some parameters."""
+def _part(model: Any, by_landmarks: bool = False) -> _Part:
+    """Give the part of a model; some have more fields with some parameters, or by landmarks."""
     if isinstance(model, SCML) and model.kind == "local":
         return _LOCAL
     counted = isinstance(model, mean_shift.MeanShift)
     if counted and (model.n_clusters, model.max_clusters) != (None, None):
-        return _COUNTED
-    return next(part for part in _PARTS.values() if part.cls is type(model))
+        found = _COUNTED
+    else:
+        found = next(part for part in _PARTS.values() if part.cls is type(model))
+    if by_landmarks and isinstance(model, mean_shift.MeanShift):
+        return found._replace(rules=found.rules | _LANDMARKS)
+    return found

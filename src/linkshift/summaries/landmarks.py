@@ -31,8 +31,8 @@ from linkshift.summaries.summary import Summary
 
 __all__ = ["Landmarks", "landmark_density", "place_landmarks", "widened_bandwidth"]
 
-_NEARBY = 512  # landmarks that a row looks at, at least
-_STEPS = 2  # that a row makes among them
+_NEARBY = 1024  # landmarks that a row looks at, at least
+_STEPS, _MANY_COLUMNS = 3, 32  # that a row makes among them; one, from so many columns on
 _ENTRIES = 1 << 24  # of rows at a time
 
 
@@ -63,7 +63,7 @@ class Landmarks:
     """The density of landmarks, and the mode that each has climbed to.
 
     Rows are labelled among the landmarks around them: those of the coarse cells that are nearest
-    to their own, until they are 512.
+    to their own, until they are 1,024.
     """
 
     density: Density
@@ -97,9 +97,10 @@ class Landmarks:
         return found
 
     def label(self, X: Array, *, n_threads: int = 1) -> Array:
-        """Mode of each row: it makes two steps, and goes with the nearest landmark.
+        """Mode of each row: it makes three steps, and goes with the nearest landmark.
 
-        A row that is a landmark goes with that one.
+        One step in 32 columns and more, where it costs as much as all else together. A row that is
+        a landmark goes with that one.
         """
         labels = np.empty(X.shape[0], dtype=np.int64)
         with threads(n_threads) as pool, one_blas_thread():
@@ -118,7 +119,7 @@ class Landmarks:
                 points[near], bandwidth[near], self.density.profile, sample_weight=weight[near]
             )
             position = around.to_working(rows[own])
-            for _ in range(_STEPS):
+            for _ in range(_STEPS if rows.shape[1] < _MANY_COLUMNS else 1):
                 position, _ = mean_step(around, position, pool)
             where = around.to_input(position)
             middle = self.coarse[c].astype(points.dtype)

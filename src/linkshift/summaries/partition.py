@@ -16,7 +16,7 @@ from linkshift.summaries.sampling import along_a_line, evenly
 
 __all__ = ["Centres", "coarse_centres", "grid_cells", "nearest", "train_centres"]
 
-_STEPS = 8  # of Lloyd's algorithm, at each level: cells need not be the best, only small
+_STEPS = 16  # of Lloyd's algorithm, at each level: cells need not be the best, only small
 _TRAIN = 16  # drawn rows for each centre
 _LEAST_TRAIN = 8192
 _ENTRIES = 1 << 20  # of a table of distances at a time
@@ -141,7 +141,10 @@ def _in_proportion(mass: Array, most: Array, m: int) -> Array:
     quota = np.floor(wanted)
     rest = np.argsort(quota - wanted, kind="stable")[: int(m - quota.sum())]
     quota[rest] += 1
-    return np.clip(quota, 1, np.maximum(most, 1)).astype(np.intp)
+    quota = np.clip(quota, 1, np.maximum(most, 1)).astype(np.intp)
+    while quota.sum() > m:  # by those that would have had none
+        quota[np.argmax(quota)] -= 1
+    return quota
 
 
 def grid_cells(rows: Array, m: int) -> tuple[Array, Array]:
@@ -151,7 +154,7 @@ def grid_cells(rows: Array, m: int) -> tuple[Array, Array]:
     """
     low = rows.min(axis=0).astype(np.float64)
     span = rows.max(axis=0) - low
-    coarse = float(span.max()) or 1.0
+    coarse = 1.001 * float(span.max()) or 1.0  # one cell
     fine = coarse / (2 * m)  # in which even a line has more than m cells, unless there are gaps
     shifted = rows - low
     for _ in range(_HALVINGS):
