@@ -1,6 +1,7 @@
 """The recipes of docs/many_machines.md for engines that are in no extra, where these install."""
 
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -43,12 +44,12 @@ def test_ray():
     np.testing.assert_array_equal(labels, by_hand(chunks()))
 
 
-def test_spark():
-    pyspark = pytest.importorskip("pyspark", reason="Spark is in no extra")
+def test_spark(monkeypatch):
+    pytest.importorskip("pyspark", reason="Spark is in no extra")
     pd = pytest.importorskip("pandas")
     from pyspark.sql import SparkSession
 
-    del pyspark
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)  # else the first python3 of the PATH
     parts = chunks()
     columns = list("abcd")
     spark = (
