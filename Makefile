@@ -38,7 +38,7 @@ $(LOWEST)/.ready: pyproject.toml tests/lowest.py
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(PYTHON) tests/lowest.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
-		-c $(LOWEST)/constraints.txt -e '.[all,anndata]' pytest pytest-xdist hypothesis
+		-c $(LOWEST)/constraints.txt -e '.[all,anndata,dask]' pytest pytest-xdist hypothesis
 	@touch $@
 
 test-lowest: export NUMBA_CACHE_DIR := $(CURDIR)/$(LOWEST)/numba  # numba keeps code of one version only

@@ -28,6 +28,7 @@ SUITES = {
     "skipping": "benchmarks.speed.skipping",
     "scale": "benchmarks.speed.scale",
     "scale_tables": "benchmarks.speed.scale_tables",
+    "scale_dask": "benchmarks.speed.scale_dask",
     "default_bandwidth": "benchmarks.quality.default_bandwidth",
     "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",

@@ -11,9 +11,17 @@ settings.register_profile("linkshift", deadline=None)
 settings.load_profile("linkshift")
 
 
+# Files with examples that need what may not be installed: what to import, and the extra.
+EXAMPLES = {
+    "src/linkshift/embed/": ("torch", "deep"),
+    "src/linkshift/scale/dask.py": ("dask", "dask"),
+}
+
+
 def pytest_collection_modifyitems(items):
-    if find_spec("torch") is None:
-        skip = pytest.mark.skip(reason="the extra 'deep' (PyTorch) is not installed")
-        for item in items:
-            if item.nodeid.startswith("src/linkshift/embed/"):
-                item.add_marker(skip)
+    for place, (module, extra) in EXAMPLES.items():
+        if find_spec(module) is None:
+            skip = pytest.mark.skip(reason=f"the extra {extra!r} is not installed")
+            for item in items:
+                if item.nodeid.startswith(place):
+                    item.add_marker(skip)

@@ -1,9 +1,10 @@
 """Print the lowest versions that pyproject.toml allows, as constraints for pip."""
 
+import re
 import tomllib
 from pathlib import Path
 
-EXTRAS = ("plot", "cli", "image", "anndata")
+EXTRAS = ("plot", "cli", "image", "anndata", "dask")
 
 
 def lowest():
@@ -12,7 +13,8 @@ def lowest():
     needed = project["dependencies"] + [
         one for extra in EXTRAS for one in project["optional-dependencies"][extra]
     ]
-    return [one.replace(">=", "==") for one in needed]
+    # A constraint names no extras.
+    return [re.sub(r"\[.*\]", "", one).replace(">=", "==") for one in needed]
 
 
 if __name__ == "__main__":

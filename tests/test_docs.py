@@ -24,7 +24,8 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 COMMAND = Path(sys.executable).with_name("linkshift")
 
 RUN = {"python", "sh"}
-EXTRAS = {"embed.md": "torch"}  # pages whose blocks need what is not in the extra "dev"
+# Pages whose blocks need what may not be installed.
+EXTRAS = {"embed.md": "torch", "many_machines.md": "dask"}
 # What a file holds: nothing to run. What the block before has printed: compared with that.
 SHOWN = {"text", "text printed"}
 # Directives of the site's builder, which fails by itself where they are wrong.
@@ -264,6 +265,7 @@ def test_the_reference_names_everything_that_is_public():
         "anndata",
         "embed",
         "scale",
+        "scale.dask",
     )
     for name in modules:
         public = name in linkshift.__all__

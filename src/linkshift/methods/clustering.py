@@ -10,6 +10,7 @@ from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from linkshift._core.lazy import refuse_dask
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.text import counted, near
 from linkshift.methods.table import (
@@ -154,6 +155,7 @@ def cluster(
     from linkshift.tables.scaling import Scaling
 
     asked = _asked(params)
+    refuse_dask(X, "linkshift.cluster")
     tables = views_of(X)
     if tables is not None and len(tables) == 1 and method != "groups":
         X, tables = tables[0], None
