@@ -14,8 +14,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from linkshift.baselines import CDBSCAN, ConstrainedSpectral, COPKMeans, PCKMeans, SeededKMeans
-from linkshift.baselines._estimator import KMeansState
-from linkshift.baselines.cdbscan import DensityState
 from linkshift.estimators import (
     constrained_mean_shift,
     graph_mean_shift,
@@ -29,12 +27,11 @@ from linkshift.estimators._base import Fitted, LinkedClusterer
 from linkshift.estimators._mean_shift_parts import centers_of
 from linkshift.estimators.consensus_clustering import ConsensusClustering
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
-from linkshift.estimators.kmeans import KMeans, KMeansCentres
-from linkshift.groups.alternation import Alternation
-from linkshift.groups.boosting import Classifiers
-from linkshift.groups.views import KernelBank, kernel_bank
+from linkshift.estimators.kmeans import KMeans
 from linkshift.links import ClosedLinks
 from linkshift.metric_learning import SCML
+from linkshift.models import centre_parts
+from linkshift.models.group_parts import GROUPS, TAKE_GROUPS, groups
 from linkshift.models.rules import Refused, Rules, Sizes, check, check_all
 from linkshift.models.scml_parts import SCML_GLOBAL, SCML_LOCAL, scml_global, scml_local
 from linkshift.modes import Modes, basin_labels
@@ -48,8 +45,6 @@ from linkshift.summaries import Landmarks
 
 Values = dict[str, Any]
 Built = tuple[Any, Values]  # a state, and attributes that are no fields
-
-_MOST_REPEATED = 1000  # columns of all views, in columns of the table: so is memory bounded
 
 
 class _Part(NamedTuple):
@@ -367,81 +362,7 @@ def _graph(_: Any, values: Values, sizes: Sizes) -> Built:
     return state, graph_mean_shift.attributes_of(state)
 
 
-# GroupFeatureClustering, RefinedClustering, ConsensusClustering ----------------------------------
-
-_CUTS = {
-    "view": "i k rounds -1..n",
-    "positive": "i k rounds -1..n",
-    "negative": "i k rounds -1..n",
-    "threshold": "f k rounds",
-    "a": "f k rounds",
-    "b": "f k rounds",
-    "gain": "f k rounds",
-    "start": "f k",
-}
-_GROUPS = {
-    "views": "list",
-    "_state.groups": "dict ?",
-    **{f"classifiers_.{name}": rule for name, rule in _CUTS.items()},
-    "history_": "list",
-    "size_bounds_": "tuple | list | array ?",
-    "loss_": "float",
-    "labels_": "i n 0..k",
-}
-_TAKE_GROUPS: dict[str, Callable[[Any], Any]] = {
-    "views": lambda m: [(v.name, v.metric, v.gamma, v.width) for v in m._state.views],
-    "history_": lambda m: [(one.partitions, one.loss, one.changed) for one in m.history_],
-}
-
-
-def _groups(_: Any, values: Values, sizes: Sizes) -> Built:
-    bank = _bank(values, sizes)
-    cuts = {name: values[f"classifiers_.{name}"] for name in _CUTS}
-    view, positive, negative = list(cuts.values())[:3]
-    if (view >= bank.n_views).any() or (np.minimum(positive, negative)[view >= 0] < 0).any():
-        raise Refused("its classifiers compare with no sample")
-    history = []
-    for partitions, loss, changed in values["history_"]:
-        check("history_", loss, "f *", sizes)
-        check("history_", changed, f"f {len(loss)}", sizes)
-        check("history_", partitions, f"i {len(loss) + 1} n 0..n", sizes)
-        history.append(Alternation(partitions, loss, changed))
-    classifiers = Classifiers(**cuts, n_views=bank.n_views)
-    return bank, {
-        "history_": history,
-        "n_iter_": max(one.n_iter for one in history),
-        "size_bounds_": values["size_bounds_"],
-        "classifiers_": classifiers,
-        "view_importances_": classifiers.view_importances,
-        "view_names_": bank.names,
-    }
-
-
-def _bank(values: Values, sizes: Sizes) -> KernelBank:
-    """Kernels of the views; none of their values are worked out before somebody asks."""
-    names, metrics, gammas, widths = zip(*values["views"], strict=True)
-    tables, groups = values["_fit_X"], values["_state.groups"]
-    if groups is None:
-        if sum(widths) != sizes["d"] or min(widths) < 1:
-            raise Refused("its views are of other columns")
-        parts = np.split(tables, np.cumsum(widths)[:-1], axis=1)
-        tables = dict(zip(names, parts, strict=True))
-    else:
-        slices = sum(isinstance(columns, slice) for columns in groups.values())
-        listed = sum(np.size(columns) for columns in groups.values())
-        if slices * sizes["d"] + listed > _MOST_REPEATED * sizes["d"]:
-            raise Refused("its views repeat its columns too often")
-    bank = kernel_bank(
-        tables,
-        groups=groups,
-        metric=dict(zip(names, metrics, strict=True)),
-        gamma={name: g for name, g in zip(names, gammas, strict=True) if g == g},
-        max_bytes=0,
-    )
-    if bank.names != names or any(callable(metric) for metric in metrics):
-        raise Refused("its views have other names")
-    return bank
-
+# RefinedClustering, ConsensusClustering ----------------------------------------------------------
 
 _REFINED = {
     "estimator_": "any",
@@ -461,67 +382,25 @@ def _refined(_: Any, values: Values, __: Sizes) -> Built:
 
 _CONSENSUS = {"agreement_": "float", "n_candidates_": "int 1..", "labels_": "i n 0..n"}
 
-# Rivals ------------------------------------------------------------------------------------------
-
-_KMEANS = {
-    "_state.centres": "f k d",
-    "objectives_": "f iterations",
-    "n_iter_": "int 1..",
-    "labels_": "i n 0..k",
-}
-
-
-def _kmeans(_: Any, values: Values, __: Sizes) -> Built:
-    X, centres = values["_fit_X"], values["_state.centres"]
-    origin = X.mean(axis=0, dtype=np.float64)
-    state = KMeansState(origin, centres, np.ones_like(centres))
-    return state, {"cluster_centers_": (centres + origin).astype(X.dtype)}
-
-
-# KMeans ------------------------------------------------------------------------------------------
-
-_CENTRES = {
-    "_state.centres": "f k d",
-    "inertia_": "float",
-    "n_iter_": "int 1..",
-    "labels_": "i n 0..k",
-}
-
-
-def _centres(_: Any, values: Values, __: Sizes) -> Built:
-    state = KMeansCentres(values["_state.centres"])
-    return state, {"cluster_centers_": state.centres.astype(values["_fit_X"].dtype)}
-
-
-_SEEDED = {**_KMEANS, "seeds_": "i n -1..k"}
-_CDBSCAN = {"core_sample_indices_": "i core 0..n", "labels_": "i n -1..n"}
-_SPECTRAL = {"beta_": "float", "embedding_": "x n vectors", "labels_": "i n 0..n"}
-
-
-def _cdbscan(model: Any, values: Values, __: Sizes) -> Built:
-    rows, points = values["core_sample_indices_"], values["_fit_X"].astype(np.float64)
-    return DensityState(rows, points[rows], values["labels_"][rows], model.eps), {}
-
-
 _TAKE_RUNS = {"_state.runs": lambda m: {k: tuple(run) for k, run in m._state.runs.items()}}
 _CMS = constrained_mean_shift.ConstrainedMeanShift
 # Names in files, which stay when a class is renamed.
 _PARTS = {
-    "CDBSCAN": _Part(CDBSCAN, _CDBSCAN, _cdbscan),
-    "COPKMeans": _Part(COPKMeans, _KMEANS, _kmeans),
+    "CDBSCAN": _Part(CDBSCAN, centre_parts.CDBSCAN, centre_parts.cdbscan),
+    "COPKMeans": _Part(COPKMeans, centre_parts.KMEANS, centre_parts.kmeans),
     "ConsensusClustering": _Part(ConsensusClustering, _CONSENSUS, lambda *_: (None, {})),
     "ConstrainedMeanShift": _Part(_CMS, _CONSTRAINED, _constrained, _TAKE_RUNS),
-    "ConstrainedSpectral": _Part(ConstrainedSpectral, _SPECTRAL, lambda *_: (None, {})),
+    "ConstrainedSpectral": _Part(ConstrainedSpectral, centre_parts.SPECTRAL, lambda *_: (None, {})),
     "GraphMeanShift": _Part(graph_mean_shift.GraphMeanShift, _GRAPH, _graph),
-    "GroupFeatureClustering": _Part(GroupFeatureClustering, _GROUPS, _groups, _TAKE_GROUPS),
-    "KMeans": _Part(KMeans, _CENTRES, _centres),
+    "GroupFeatureClustering": _Part(GroupFeatureClustering, GROUPS, groups, TAKE_GROUPS),
+    "KMeans": _Part(KMeans, centre_parts.CENTRES, centre_parts.centres),
     "KernelMeanShift": _Part(kernel_mean_shift.KernelMeanShift, _KERNEL, _kernel),
     "MeanShift": _Part(mean_shift.MeanShift, _MEAN_SHIFT, _mean_shift),
     "MetricMeanShift": _Part(metric_mean_shift.MetricMeanShift, _METRIC, _metric),
-    "PCKMeans": _Part(PCKMeans, _KMEANS, _kmeans),
+    "PCKMeans": _Part(PCKMeans, centre_parts.KMEANS, centre_parts.kmeans),
     "PathMeanShift": _Part(path_mean_shift.PathMeanShift, _PATH, _path),
     "RefinedClustering": _Part(refined_clustering.RefinedClustering, _REFINED, _refined),
-    "SeededKMeans": _Part(SeededKMeans, _SEEDED, _kmeans),
+    "SeededKMeans": _Part(SeededKMeans, centre_parts.SEEDED, centre_parts.kmeans),
     "SCML": _Part(SCML, SCML_GLOBAL, scml_global),
 }
 ESTIMATORS = {name: part.cls for name, part in _PARTS.items()}
