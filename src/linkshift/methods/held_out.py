@@ -10,7 +10,7 @@ from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift.links import Links
 from linkshift.links._closure import components
-from linkshift.metrics import FEW, HeldOut
+from linkshift.metrics.links import FEW, HeldOut
 
 __all__ = ["held_out_agreement"]
 

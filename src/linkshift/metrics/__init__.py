@@ -9,10 +9,9 @@ from linkshift.metrics.classes import (
     name_clusters,
     reconstruction_score,
 )
-from linkshift.metrics.links import FEW, HeldOut, LinkReport, link_satisfaction
+from linkshift.metrics.links import HeldOut, LinkReport, link_satisfaction
 
 __all__ = [
-    "FEW",
     "HeldOut",
     "LabelledScore",
     "LinkReport",
