@@ -19,7 +19,8 @@ def test_wrong_folder(refused, here):
 
 def test_a_folder_as_data(refused, here):
     (here / "d.csv").mkdir()
-    assert "is a folder; give a file" in refused("cluster", "d.csv")
+    assert "is a folder: it is worked on in parts" in refused("cluster", "d.csv")
+    assert "is a folder; give a file" in refused("cluster", "d.csv", "--in-memory")
 
 
 @pytest.mark.parametrize(

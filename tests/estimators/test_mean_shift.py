@@ -471,6 +471,7 @@ EFFECTS = [
     ({}, {"path_merge": 0.5}),
     ({}, {"path_radius": 0.5, "end_radius": 1.0}),
     ({}, {"bin_size": 0.5}),
+    ({}, {"landmarks": 40}),
     ({}, {"n_clusters": 3}),
     ({}, {"max_clusters": 2}),
     ({}, {"keep_paths": True}),

@@ -94,7 +94,8 @@ def test_requests_of_metadata_and_output_come_back(tmp_path):
         model.fit(X, links=LINKS)
         save(model, tmp_path / "m")
     routing = load(tmp_path / "m").get_metadata_routing()
-    assert routing.fit.requests == {"links": True, "partial_labels": "known"}
+    asked = {"links": True, "partial_labels": "known", "sample_weight": None}
+    assert routing.fit.requests == asked
     save(fitted_scml().set_output(transform="pandas"), tmp_path / "m")
     assert isinstance(load(tmp_path / "m").transform(X), pd.DataFrame)
 

@@ -42,6 +42,8 @@ def why_in_parts(data: Path, asked: bool | None) -> str:
 def numbers_in(path: Path) -> float:
     """How many numbers a file holds, about, as it says itself or by its size."""
     suffix = path.suffix.lower()
+    if not path.is_file():  # a pipe would be waited for
+        return 0.0
     try:
         if suffix == ".npy":
             import numpy as np
@@ -53,7 +55,7 @@ def numbers_in(path: Path) -> float:
             return path.stat().st_size / _TEXT_NUMBER
         if suffix in (".arrow", ".feather"):
             return path.stat().st_size / 4
-    except (OSError, ValueError, ImportError):  # which is told where it is read
+    except Exception:  # whatever is wrong with it is told where it is read
         pass
     return 0.0
 
