@@ -28,7 +28,7 @@ def why_in_parts(data: Path, asked: bool | None) -> str:
     """Say why a table is worked on in parts; nothing where it is not."""
     if asked is not None:
         return "--out-of-core" if asked else ""
-    if data.is_dir():
+    if _is_folder(data):
         return f"{data} is a folder"
     taken, most = numbers_in(data) * 4 / 1e9, memory_bound()
     if taken <= SHARE * most:
@@ -39,12 +39,19 @@ def why_in_parts(data: Path, asked: bool | None) -> str:
     )
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name too long, say, which is told where it is read
+        return False
+
+
 def numbers_in(path: Path) -> float:
     """How many numbers a file holds, about, as it says itself or by its size."""
     suffix = path.suffix.lower()
-    if not path.is_file():  # a pipe would be waited for
-        return 0.0
     try:
+        if not path.is_file():  # a pipe would be waited for
+            return 0.0
         if suffix == ".npy":
             import numpy as np
 
