@@ -336,8 +336,13 @@ def test_other_columns_are_refused():
 @pytest.mark.parametrize("X", [da.from_array(ROWS), frame()], ids=["array", "frame"])
 @pytest.mark.parametrize(
     "call",
-    [linkshift.MeanShift().fit, ConstrainedMeanShift().fit, linkshift.cluster],
-    ids=["MeanShift", "ConstrainedMeanShift", "cluster"],
+    [
+        linkshift.MeanShift().fit,
+        ConstrainedMeanShift().fit,
+        linkshift.cluster,
+        lambda X: linkshift.MeanShift(bandwidth=2.0).fit(ROWS[:50]).predict(X),
+    ],
+    ids=["MeanShift", "ConstrainedMeanShift", "cluster", "predict"],
 )
 def test_dask_is_not_pulled_into_memory_without_a_word(call, X):
     with pytest.raises(Refusal, match=r"linkshift\.scale\.dask\.MeanShift"):

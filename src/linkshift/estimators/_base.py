@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from linkshift._core.arrays import Array, first_of_equal_rows, unit_rows
 from linkshift._core.attributes import all_or_none
 from linkshift._core.labels import count_clusters
+from linkshift._core.lazy import refuse_dask
 from linkshift._core.messages import Refusal
 from linkshift.links import BindsLinks, ClosedLinks, Links, class_codes
 from linkshift.metrics import link_satisfaction
@@ -255,6 +256,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "labels_")
+        refuse_dask(X, type(self).__name__)
         data = self._read(X, reset=False)
         return keep_known(
             self._rows(data), self._fit_X, self.labels_, lambda new: self._predict(data[new])
