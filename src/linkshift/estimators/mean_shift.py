@@ -126,7 +126,7 @@ class MeanShift(Explains, ScoresSamples):
         Take a smooth kernel: the flat one sees whole cells come and go. ``None`` is exact.
     landmarks : "auto", int or None, default="auto"
         Let so many landmarks, weighted means of small groups of rows, climb in place of the rows
-        (:mod:`linkshift.summaries.landmarks`), and the modes that they find go on over all rows;
+        (:func:`linkshift.scale.fit`), and the modes that they find go on over all rows;
         approximate, and nearly linear in n. "auto" takes 8,000 beyond 20,000 rows, beyond 50,000
         with up to 5 columns, and warns with ``fidelity_``; not where seeds, cells, paths, blurring
         or bandwidths of rows are asked for. ``None`` is exact. No chance comes in.

@@ -46,8 +46,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         Landmarks m of each chunk, and of all rows.
     bandwidth : float, default=None
         Bandwidth of rows. ``None`` takes it from the landmarks, see :func:`linkshift.scale.fit`.
-    kernel : {"flat", "epanechnikov", "gaussian", "truncated_gaussian"} or Profile, \
-            default="gaussian"
+    kernel : str or Profile, default="gaussian"
         Kernel profile, see :mod:`linkshift.profiles`.
     max_iter : int, default=300
         Largest number of steps.

@@ -62,7 +62,7 @@ def fit(
               h_j^2 = h^2 + s_j / \sigma^2,
 
     where :math:`\sigma` is 1 for the Gaussian and :math:`1 / \sqrt{d + 2}` for the flat kernel, see
-    :mod:`linkshift.summaries.landmarks`. Of a summary that has all rows, this is mean shift.
+    :meth:`linkshift.profiles.Profile.spread`. Of a summary that has all rows, this is mean shift.
 
     Parameters
     ----------
