@@ -130,7 +130,7 @@ def _refuse_options(ctx: typer.Context, why: str, bandwidth: float | str | None)
     """Refuse by name what tables in parts have no use for."""
     read = "leave --out-of-core out" if ctx.params["out_of_core"] else "read it whole: --in-memory"
     remedy = f"Leave it out, or, on a machine with the memory, {read}."
-    if ctx.params["data"].is_dir():
+    if _is_folder(ctx.params["data"]):
         remedy = "Leave it out."
     method = ctx.params["method"]
     if method not in _METHODS:

@@ -9,12 +9,9 @@ import numpy as np
 from linkshift.baselines._estimator import KMeansState
 from linkshift.baselines.cdbscan import DensityState
 from linkshift.estimators.kmeans import KMeansCentres
-from linkshift.models.rules import Sizes
+from linkshift.models.rules import Built, Sizes, Values
 
 __all__ = ["CDBSCAN", "CENTRES", "KMEANS", "SEEDED", "SPECTRAL", "cdbscan", "centres", "kmeans"]
-
-Values = dict[str, Any]
-Built = tuple[Any, Values]
 
 KMEANS = {
     "_state.centres": "f k d",

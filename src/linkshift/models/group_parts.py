@@ -10,12 +10,9 @@ import numpy as np
 from linkshift.groups.alternation import Alternation
 from linkshift.groups.boosting import Classifiers
 from linkshift.groups.views import KernelBank, kernel_bank
-from linkshift.models.rules import Refused, Sizes, check
+from linkshift.models.rules import Built, Refused, Sizes, Values, check
 
 __all__ = ["GROUPS", "TAKE_GROUPS", "groups"]
-
-Values = dict[str, Any]
-Built = tuple[Any, Values]
 
 _MOST_REPEATED = 1000  # columns of all views, in columns of the table: so is memory bounded
 

@@ -32,7 +32,7 @@ from linkshift.links import ClosedLinks
 from linkshift.metric_learning import SCML
 from linkshift.models import centre_parts
 from linkshift.models.group_parts import GROUPS, TAKE_GROUPS, groups
-from linkshift.models.rules import Refused, Rules, Sizes, check, check_all
+from linkshift.models.rules import Built, Refused, Rules, Sizes, Values, check, check_all
 from linkshift.models.scml_parts import SCML_GLOBAL, SCML_LOCAL, scml_global, scml_local
 from linkshift.modes import Modes, basin_labels
 from linkshift.profiles import Profile
@@ -42,9 +42,6 @@ from linkshift.shift.density import build_density
 from linkshift.spaces.graph import FEW, GraphSpace
 from linkshift.spaces.kernel import Kernel, KernelSpace
 from linkshift.summaries import Landmarks
-
-Values = dict[str, Any]
-Built = tuple[Any, Values]  # a state, and attributes that are no fields
 
 
 class _Part(NamedTuple):

@@ -25,6 +25,8 @@ import numpy as np
 
 Rules = dict[str, str]
 Sizes = dict[str, int]
+Values = dict[str, Any]
+Built = tuple[Any, Values]  # a state, and attributes that are no fields
 
 _DTYPES = {"f": ("float64",), "x": ("float64", "float32"), "i": ("int64",)}
 

@@ -8,13 +8,10 @@ import numpy as np
 
 from linkshift._core.threads import one_blas_thread
 from linkshift.metric_learning.embedding import Embedding
-from linkshift.models.rules import Sizes, check
+from linkshift.models.rules import Built, Sizes, Values, check
 from linkshift.spaces.kernel import Kernel
 
 __all__ = ["SCML_GLOBAL", "SCML_LOCAL", "scml_global", "scml_local"]
-
-Values = dict[str, Any]
-Built = tuple[Any, Values]
 
 _SCML = {
     "classes_": "array ?",
