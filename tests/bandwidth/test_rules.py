@@ -14,6 +14,7 @@ from linkshift.bandwidth import (
     pair_distances,
     pair_mean,
     pair_quantile,
+    pair_range,
 )
 from linkshift.profiles import Profile
 
@@ -303,3 +304,30 @@ def test_pair_mean_by_brute_force():
     assert pair_mean(many) == pytest.approx(np.sqrt(np.pi), rel=0.03)
     with pytest.raises(ValueError, match="two points"):
         pair_mean(np.zeros((1, 2)))
+
+
+# The nearest and the farthest two rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 200),
+    st.integers(1, 20),
+    st.sampled_from(["normal", "lattice", "sphere", "far", "line"]),
+)
+def test_pair_range_by_brute_force(seed, n, d, shape):
+    X = draw(seed, n, d, shape == "lattice")
+    if shape == "sphere":  # all as far from the middle: nothing can be left out
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    elif shape == "far":
+        X[0] += 1e6
+    elif shape == "line":
+        X = np.outer(np.arange(n), X[0])
+    apart = pdist(X)
+    apart = apart[apart > 0]
+    expected = (apart.min(), apart.max()) if apart.size else (1.0, 1.0)
+    found = pair_range(X)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    if expected[0] > 1e-12 * expected[1]:
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-6)

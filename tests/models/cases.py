@@ -130,6 +130,16 @@ CASES = {
         NEW,
     ),
     "mean_shift_more": lambda: (MeanShift(bandwidth=3.0, n_clusters=7).fit(X), X, NEW),
+    "constrained_landmarks": lambda: (
+        ConstrainedMeanShift(landmarks=25, keep_history=True, max_iter=20).fit(X, links=MANY),
+        X,
+        NEW,
+    ),
+    "constrained_landmarks_float32": lambda: (
+        ConstrainedMeanShift(landmarks=10, n_clusters=3).fit(X.astype(np.float32), links=LINKS),
+        X.astype(np.float32),
+        NEW.astype(np.float32),
+    ),
     "constrained_told": lambda: (
         ConstrainedMeanShift(n_clusters=3, keep_history=True, max_iter=20).fit(X, links=LINKS),
         X,

@@ -110,3 +110,37 @@ def components(near):
                 reached = wider
             labels[reached] = labels.max() + 1
     return labels
+
+
+def follow(
+    starts,
+    X,
+    history,
+    cannot_pairs,
+    bandwidths,
+    *,
+    profile,
+    scale=0.5,
+    floor=1e-3,
+    confidence=None,
+    blurring=False,
+    mass=1.0,
+):
+    """Ends of further centres, one at a time, beside centres of rows that moved as ``history``."""
+    confidence = np.ones(len(cannot_pairs)) if confidence is None else confidence
+    ends = starts.astype(float).copy()
+    mass = np.broadcast_to(mass, len(X))
+    for h, centres in zip(bandwidths, history[:-1], strict=True):
+        samples = centres if blurring else X
+        for i, here in enumerate(ends):
+            weight = np.ones(len(X))
+            for (a, b), sure in zip(cannot_pairs, confidence, strict=True):
+                h_c = max(floor, min(h, scale * np.linalg.norm(centres[a] - centres[b])))
+                for x, y in ((a, b), (b, a)):
+                    own = profile(((centres[x] - here) ** 2).sum() / h_c**2)
+                    others = profile(((centres - centres[y]) ** 2).sum(axis=1) / h_c**2)
+                    weight *= 1.0 - sure * own * others
+            kernel = profile(((samples - here) ** 2).sum(axis=1) / h**2) * weight * mass
+            if kernel.sum() > 0:
+                ends[i] = kernel @ samples / kernel.sum()
+    return ends

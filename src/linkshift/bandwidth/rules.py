@@ -21,6 +21,7 @@ _FLOATS = [np.float64, np.float32]
 _MOST_QUERIES = 2000
 _COINCIDENT = 1e-6  # bandwidths below this share of the extent are rounding
 _CHUNK_PAIRS = 1 << 22
+_ROUNDING = 1e-9  # of sums of distances
 _LEAST_CLUSTER = 10  # rows that a gap may set apart: fewer are chance, or one thing measured often
 
 
@@ -295,12 +296,7 @@ def pair_range(X: ArrayLike) -> tuple[float, float]:
     if distinct.shape[0] < 2:
         return 1.0, 1.0
     nearest, _ = nearest_neighbours(distinct, 1)
-    rows = max(1, _CHUNK_PAIRS // distinct.shape[0])
-    largest = max(
-        float(cdist(distinct[first : first + rows], distinct[first:], "sqeuclidean").max())
-        for first in range(0, distinct.shape[0], rows)
-    )
-    high = float(np.sqrt(largest))
+    high = _diameter(distinct)
     return max(float(nearest.min()), 1e-12 * high), high
 
 
@@ -317,6 +313,29 @@ def grow(
     """
     steps = np.geomspace if schedule == "geometric" else np.linspace
     return steps(low, high, n_steps)
+
+
+def _diameter(X: Array) -> float:
+    """Return the largest distance between two rows.
+
+    No two rows are farther apart than their distances from the middle add up to: rows that are far
+    out come first, and those whose sum stays below the largest distance yet are not compared.
+    """
+    middle = X.mean(axis=0, keepdims=True)
+    out = cdist(X, middle)[:, 0]
+    order = np.argsort(-out, kind="stable")
+    X, out = X[order], out[order]
+    largest = 0.0
+    first = 0
+    while first < X.shape[0] and 2.0 * out[first] * (1.0 + _ROUNDING) >= largest:
+        # Few rows at first: these are the farthest out, and what they find spares most of the work.
+        rows = max(1, min(_CHUNK_PAIRS // X.shape[0], 8 * (first + 1)))
+        reach = (largest - out[first]) * (1.0 - _ROUNDING)
+        last = int(np.searchsorted(-out, -reach, side="right"))
+        found = cdist(X[first : first + rows], X[first : max(last, first + rows)], "sqeuclidean")
+        largest = max(largest, float(np.sqrt(found.max())))
+        first += rows
+    return largest
 
 
 def _positive(X: Array, sample_weight: Array | None) -> tuple[Array, Array | None]:

@@ -15,7 +15,9 @@ import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift.bandwidth import default_bandwidth
+from linkshift.estimators._mean_shift_landmarks import few_rows_bandwidth
 from linkshift.links import Links
+from linkshift.profiles import Profile
 from linkshift.shift.constrained.runs import Run, extent_of
 from linkshift.shift.neighbours import block_order
 
@@ -51,18 +53,27 @@ def rows_to_ask(points: Array, links: Links, weight: Array | None = None) -> Arr
     return np.sort(np.concatenate([named, others[spread]]))
 
 
-def stops(points: Array, bandwidths: Array, weight: Array | None = None) -> list[int]:
+def stops(
+    points: Array, bandwidths: Array, weight: Array | None = None, *, few_rows: bool = False
+) -> list[int]:
     """Return the iterations at which growth may stop, from the first on to the last."""
     last = len(bandwidths) - 1
-    typical = default_bandwidth(points, "gaussian", sample_weight=weight)
+    typical = _typical(points, weight, few_rows)
     found = np.searchsorted(bandwidths, typical * np.array(_STOPS))
     return [*np.minimum(found, last).tolist(), last]
 
 
-def unlinked(points: Array, bandwidths: Array, weight: Array | None = None) -> Array:
+def unlinked(
+    points: Array, bandwidths: Array, weight: Array | None = None, *, few_rows: bool = False
+) -> Array:
     """Bandwidths where nothing is held apart: they grow to the first stop, and stay there."""
-    typical = default_bandwidth(points, "gaussian", sample_weight=weight)
-    return np.minimum(bandwidths, _STOPS[0] * typical)
+    return np.minimum(bandwidths, _STOPS[0] * _typical(points, weight, few_rows))
+
+
+def _typical(points: Array, weight: Array | None, few_rows: bool) -> float:
+    """Scale of the density; of very many rows, a few tell it."""
+    default = few_rows_bandwidth if few_rows else default_bandwidth
+    return default(points, Profile("gaussian"), sample_weight=weight)
 
 
 def to_go_on(run: Run | None, links: Links) -> Run | None:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,8 +19,14 @@ from linkshift.estimators import _constrained_checks as checks
 from linkshift.estimators import _growth
 from linkshift.estimators._base import METRICS, Fitted, MetricName, WeightedClusterer, closed_links
 from linkshift.estimators._columns import min_and_span
-from linkshift.explain import Evidence, Explains, Refit
-from linkshift.explain.link_shares import Bending
+from linkshift.estimators._constrained_evidence import evidence_of
+from linkshift.estimators._constrained_landmarks import (
+    Representatives,
+    fidelity,
+    represent,
+    tell_so,
+)
+from linkshift.explain import Evidence, Explains
 from linkshift.links import ClosedLinks, Closure, Links
 from linkshift.refinement import (
     Neighbours,
@@ -52,7 +57,8 @@ class _State:
     points: Array  # scaled
     schedule: Array  # bandwidths, from the first iteration to the last that there could be
     params: dict[str, str]  # those that the runs depend on
-    runs: dict[str, Run] = field(default_factory=dict)
+    by: Representatives  # who is shifted
+    runs: dict[str, Run] = field(default_factory=dict)  # of these, and of halves of the links
     weight: Array | None = None  # of each row
 
     def scaled(self, X: Array) -> Array:
@@ -140,6 +146,12 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         "cosine" divides each row by its length: squared distances are then :math:`2 - 2 \cos`.
         Columns are then not scaled, which would turn the angles; bandwidths and ``shifted_`` are
         among these rows. A row of zeros raises.
+    landmarks : "auto", int or None, default="auto"
+        Landmarks that stand for the rows without links. ``None`` shifts every row. With a number,
+        or with "auto" above 10,000 rows (2,000 landmarks then, and a warning that tells how
+        faithful they are), rows that links name and landmarks are shifted, each row goes with the
+        nearest of these, and then all rows settle by links and neighbours as ever. Time then grows
+        with n log n instead of n^1.7.
     keep_history : bool, default=False
         Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None
@@ -161,6 +173,9 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         Iterations made; fewer when nothing could change any more.
     history_ : list of ndarray of shape (n_samples, n_features)
         Positions before each iteration and after the last, with ``keep_history``.
+    fidelity_ : float
+        Only with landmarks: the adjusted Rand index between clusters before links settle them and
+        those of up to 128 rows that are shifted over all rows.
 
     See Also
     --------
@@ -217,6 +232,7 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "max_pairs": [Interval(Integral, 1, None, closed="left")],
         "metric": METRICS,
+        "landmarks": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "keep_history": ["boolean"],
         "n_jobs": [Integral, None],
         "progress": [callable, None],
@@ -247,6 +263,7 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         max_clusters: int | None = None,
         max_pairs: int = 30_000,
         metric: MetricName = "euclidean",
+        landmarks: Literal["auto"] | int | None = "auto",
         keep_history: bool = False,
         n_jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
@@ -271,6 +288,7 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         self.max_clusters = max_clusters
         self.max_pairs = max_pairs
         self.metric = metric
+        self.landmarks = landmarks
         self.keep_history = keep_history
         self.n_jobs = n_jobs
         self.progress = progress
@@ -285,13 +303,20 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         if self.scale_features and not self._is_cosine():
             low, span = min_and_span(data[counted], getattr(self, "feature_names_in_", None))
         points = (data.astype(np.float64) - low) / span
+        state = self._prepared(low, span, points, closed, sample_weight)
+        return self._cluster(state, closed, data.dtype, measure=True)
+
+    def _prepared(
+        self, low: Array, span: Array, points: Array, closed: ClosedLinks, weight: Array | None
+    ) -> _State:
+        """Find out who is shifted, and how the bandwidth may grow."""
+        by = represent(points, closed, self.landmarks, weight=weight, n_jobs=self.n_jobs)
         if self.bandwidth is None:
-            schedule = grow(*pair_range(points[counted]), self.max_iter, self.schedule)
+            counted = slice(None) if by.weight is None else by.weight > 0
+            schedule = grow(*pair_range(by.points[counted]), self.max_iter, self.schedule)
         else:
             schedule = given_schedule(self.bandwidth, self.max_iter)
-        params = self._shift_params()
-        state = _State(low, span, points, schedule, params, weight=sample_weight)
-        return self._cluster(state, closed, data.dtype)
+        return _State(low, span, points, schedule, self._shift_params(), by, weight=weight)
 
     def refit(self, *, links: Links | None = None, partial_labels: ArrayLike | None = None) -> Self:
         """Cluster the rows of the last ``fit`` again, with their weights, under other links.
@@ -318,7 +343,11 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
             raise ValueError(_CHANGED)
         closed = closed_links(links, partial_labels, len(self._fit_X), counted=True)
         checks.check_usable(closed, refine=self.refine, enforce=self.enforce)
-        self._keep(self._fit_X, closed, self._cluster(self._state, closed, self._fit_X.dtype))
+        state: _State = self._state
+        if not state.by.has(closed):  # others than before are shifted themselves
+            state = self._prepared(state.low, state.span, state.points, closed, state.weight)
+        found = self._cluster(state, closed, self._fit_X.dtype, measure=True)
+        self._keep(self._fit_X, closed, found)
         return self
 
     def _check_combinations(self) -> None:
@@ -334,9 +363,15 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         }
 
     def _cluster(
-        self, state: _State, closed: ClosedLinks, dtype: Any, *, keep: bool | None = None
+        self,
+        state: _State,
+        closed: ClosedLinks,
+        dtype: Any,
+        *,
+        keep: bool | None = None,
+        measure: bool = False,
     ) -> Fitted:
-        """Go through the stages: choose how far to grow, shift, label."""
+        """Go through the stages: choose how far to grow, shift, label; tell of landmarks."""
         if self.bandwidth is None:
             checks.warn_without_cannot(closed, self.growth)
         closed = self._closed(closed)
@@ -344,20 +379,23 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         runs = dict(state.runs)
         neighbours = voters(state.points, self.n_neighbors, state.weight)
         bandwidths, asked = self._grown(state, closed, neighbours, runs, keep=keep)
-        shift = self._shift(state.points, state.weight)
+        by, own = state.by, state.by.closed(closed)
+        measure &= by.rows is not None
+        shift = self._shift(by.points, by.weight)
         run, ascent = shift.run(
-            closed,
+            own,
             bandwidths,
             _growth.to_go_on(runs.get("all"), closed.links),
-            keep=keep,
+            keep=keep or measure,
             progress=part_of(self.progress, *((2, 3) if asked else (0, 1))),
             complain=True,
         )
         if keep:
             runs["all"] = run
         states, h = [ascent.before, (ascent.centres, ascent.group)], float(bandwidths[-1])
-        labels = shift.labels(states, run.bending, h, self._apart(closed))
-        labels = self._labels(founded(state.points, labels, state.weight), closed, neighbours)
+        found = shift.labels(states, run.bending, h, self._apart(own))
+        labels = founded(state.points, by.spread(found), state.weight)
+        labels = self._labels(labels, closed, neighbours)
         labels = to_count(
             state.points,
             labels,
@@ -369,8 +407,13 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         attributes = {
             "bandwidth_": bandwidths,
             "n_iter_": max(ascent.n_iter, 1),
-            "shifted_": state.unscaled(ascent.centres[ascent.group]).astype(dtype),
+            "shifted_": state.unscaled(ascent.centres[by.spread(ascent.group)]).astype(dtype),
         }
+        if measure:
+            faithful = fidelity(state.points, state.weight, by, shift, run, bandwidths, found)
+            attributes["fidelity_"] = faithful
+            if self.landmarks == "auto":
+                tell_so(len(state.points), by, faithful)
         return Fitted(labels, replace(state, runs=runs), attributes)
 
     def _closed(self, closed: ClosedLinks) -> ClosedLinks:
@@ -388,10 +431,10 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
     ) -> tuple[Array, bool]:
         """Return the bandwidth of each iteration, and whether links were asked for the last."""
         points, schedule, links = state.points, state.schedule, closed.links
-        weight = state.weight
+        weight, few = state.weight, state.by.rows is not None
         growing = self.bandwidth is None and self.growth == "links"
         if growing and not links.separates:
-            return _growth.unlinked(points, schedule, weight), False
+            return _growth.unlinked(points, schedule, weight, few_rows=few), False
         if not growing or not _growth.worth_asking(links, state.n_counted):
             return schedule, False
         rows = _growth.rows_to_ask(points, links, weight)
@@ -422,7 +465,9 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
                 labels.append(self._labels(merged, used[part], near))
             return labels
 
-        last = sample_stops if whole else _growth.stops(points, schedule, weight)
+        last = sample_stops
+        if not whole:
+            last = _growth.stops(points, schedule, weight, few_rows=few)
         return schedule[: last[_growth.best_stop(parts, labels_at_stops)] + 1], True
 
     def _shift(self, points: Array, weight: Array | None) -> ConstrainedShift:
@@ -446,7 +491,7 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         if state is None or not state.runs:
             raise AttributeError("history_ is there after fit with keep_history=True.")
         return [
-            state.unscaled(centres[group]).astype(self._fit_X.dtype)
+            state.unscaled(centres[state.by.spread(group)]).astype(self._fit_X.dtype)
             for centres, group in state.runs["all"].history
         ]
 
@@ -473,46 +518,4 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         """Tell what explains a row: its centre's path, what bent it, and fits from the history."""
         if self._shift_params() != self._state.params:
             raise ValueError(_CHANGED)
-        state, n = self._state, len(self._fit_X)
-        points, closed = state.points, self._closed(ClosedLinks(self.links_, n))
-        runs, shift = dict(state.runs), self._shift(points, state.weight)
-        if "all" not in runs:
-            runs["all"], _ = shift.run(closed, self.bandwidth_, None, keep=True)
-        run, (pairs, confidence) = runs["all"], runs["all"].bending
-        h, dtype = float(self.bandwidth_[-1]), self._fit_X.dtype
-        bending = Bending(
-            pairs,
-            confidence,
-            history=run.history,
-            bandwidths=self.bandwidth_,
-            points=points,
-            kernel=shift.kernel,
-            weight=state.weight,
-            enforced=self.enforce,
-            **shift.options,
-        )
-        return Evidence(
-            points,
-            self._refits(replace(state, runs=runs)),
-            path=np.stack([centres[group[row]] for centres, group in run.history]),
-            shown=lambda positions: state.unscaled(positions).astype(dtype),
-            bending=bending,
-            before_links=shift.labels(run.history, run.bending, h, self._apart(closed)),
-        )
-
-    def _refits(self, state: _State) -> Callable[[Links], Refit]:
-        """Give a function that clusters under other links, from the history of this fit."""
-        runs = dict(state.runs)
-        silent = clone(self).set_params(progress=None)
-
-        def refit(links: Links) -> Refit:
-            closed = ClosedLinks(links, len(state.points))
-            checks.check_usable(closed, refine=self.refine, enforce=self.enforce)
-            other = silent._cluster(replace(state, runs=runs), closed, np.float64, keep=True)
-            for name, run in other.state.runs.items():
-                runs.setdefault(name, run)  # halves that were not there serve the next
-            then, now = other.attributes["bandwidth_"], self.bandwidth_
-            note = f"its bandwidth then grows to {then[-1]:.3g} instead of {now[-1]:.3g}"
-            return Refit(other.labels, note if len(then) != len(now) else "")
-
-        return refit
+        return evidence_of(self, row)

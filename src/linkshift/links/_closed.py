@@ -102,6 +102,13 @@ class ClosedLinks:
         return len(self.links)
 
     @cached_property
+    def linked_rows(self) -> IntArray:
+        """Rows that links name, groups of rows that are apart included."""
+        pairs = self.links._pairs
+        ends = [pairs.must.ravel(), pairs.cannot.ravel(), pairs.apart.member]
+        return np.unique(np.concatenate(ends))
+
+    @cached_property
     def certain(self) -> Links:
         """The links of confidence one."""
         links = self.links

@@ -24,6 +24,7 @@ from linkshift.estimators import (
     refined_clustering,
 )
 from linkshift.estimators._base import Fitted, LinkedClusterer
+from linkshift.estimators._constrained_landmarks import Representatives
 from linkshift.estimators._mean_shift_parts import centers_of
 from linkshift.estimators.consensus_clustering import ConsensusClustering
 from linkshift.estimators.group_feature_clustering import GroupFeatureClustering
@@ -55,7 +56,7 @@ class _Part(NamedTuple):
 
 def taken(model: Any) -> Values:
     """Fields of a fitted model."""
-    part = _part(model, _reach(model, "_state.landmarks") is not None)
+    part = _part(model, hasattr(model, "fidelity_"))
     found = {
         name: part.takes[name](model) if name in part.takes else _reach(model, name)
         for name in _ROWS | part.rules
@@ -229,6 +230,24 @@ _CONSTRAINED = {
     "shifted_": "x n d",
     "labels_": "i n -1..n",
 }
+_REPRESENTATIVES = {
+    "_state.by.points": "f points d -1e100..1e100",
+    "_state.by.weight": "f points 0..",
+    "_state.by.of_row": "i n 0..points",
+    "fidelity_": "float",
+}
+
+
+def _represented(values: Values, points: Any) -> Representatives:
+    """Tell who was shifted: rows with links come first among those that stand for all."""
+    if "fidelity_" not in values:
+        return Representatives(points, values["_state.weight"])
+    rows = ClosedLinks(values["links_"].check(len(points)), len(points)).linked_rows
+    shifted, weight, of_row = [values[name] for name in _REPRESENTATIVES][:3]
+    _check_weights(weight)
+    if len(rows) > len(shifted) or not np.array_equal(of_row[rows], np.arange(len(rows))):
+        raise Refused("its linked rows were not shifted")
+    return Representatives(shifted, weight, rows, of_row)
 
 
 def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
@@ -242,19 +261,21 @@ def _constrained(model: Any, values: Values, sizes: Sizes) -> Built:
     if not params.keys() <= known.keys() or not {*map(type, params.values())} <= {str}:
         raise Refused("its shift had other parameters")
     params = known | params
+    by = _represented(values, points)
     longest = dict.fromkeys(("half 0", "half 1"), sizes["steps"]) | {"all": sizes["used"]}
     made = {}
     for name, (history, (pairs, confidence)) in runs.items():
         if sizes["used"] > sizes["steps"] or not 0 < len(history) <= longest[name] + 1:
             raise Refused("its history is longer than its bandwidths, or there is none")
+        of = len(by.points) if name == "all" else sizes["n"]
         for centres, group in history:
             within = dict(sizes)
             check("history", centres, "f centres d -1e100..1e100", within)
-            check("history", group, "i n 0..centres", within)
+            check("history", group, f"i {of} 0..centres", within)
         check("links in the history", confidence, "f * >0", sizes)
-        check("links in the history", pairs, f"i {len(confidence)} 2 0..n", sizes)
+        check("links in the history", pairs, f"i {len(confidence)} 2 0..{of}", sizes)
         made[name] = Run(list(history), (pairs, confidence))
-    state = constrained_mean_shift._State(low, span, points, schedule, params, made, weight)
+    state = constrained_mean_shift._State(low, span, points, schedule, params, by, made, weight)
     return state, {}
 
 
@@ -402,6 +423,7 @@ _PARTS = {
 }
 ESTIMATORS = {name: part.cls for name, part in _PARTS.items()}
 _LOCAL = _Part(SCML, SCML_LOCAL, scml_local)
+_BY_LANDMARKS = {mean_shift.MeanShift: _LANDMARKS, _CMS: _REPRESENTATIVES}
 _COUNTED = _Part(mean_shift.MeanShift, _TOLD, _mean_shift)
 
 
@@ -414,6 +436,6 @@ def _part(model: Any, by_landmarks: bool = False) -> _Part:
         found = _COUNTED
     else:
         found = next(part for part in _PARTS.values() if part.cls is type(model))
-    if by_landmarks and isinstance(model, mean_shift.MeanShift):
-        return found._replace(rules=found.rules | _LANDMARKS)
+    if by_landmarks and found.cls in _BY_LANDMARKS:
+        return found._replace(rules=found.rules | _BY_LANDMARKS[found.cls])
     return found

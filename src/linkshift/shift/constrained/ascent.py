@@ -199,6 +199,59 @@ def constrained_ascend(
     return ConstrainedAscent(centres, group[rank], last, n_iter, before, history)
 
 
+def constrained_follow(
+    starts: Array,
+    X: Array,
+    history: History,
+    bending: tuple[Array, Array],
+    bandwidths: Sequence[float] | Array,
+    kernel: LinkKernel,
+    *,
+    scale: float = 0.5,
+    floor: float = 1e-3,
+    weight: Array | None = None,
+    blurring: bool = False,
+    n_threads: int = 1,
+) -> Array:
+    """Where further centres end that climb along with a run.
+
+    They see all samples, and are bent by the run's links, whose centres move as they did in it; for
+    the run they are not there. A start that is a row of an exact run goes where that row went.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (m, d)
+        Where they begin.
+    X : ndarray of shape (n, d)
+        Samples.
+    history : list of (centres, group)
+        Of a run, which kept it: before each iteration and after the last, groups of rows of X.
+    bending : tuple of ndarray
+        Cannot-linked rows of X that bent the run, and their confidence.
+    bandwidths : sequence of float
+        Those of the run.
+    kernel, scale, floor, weight, blurring
+        As in the run, see :func:`constrained_ascend`.
+    """
+    pairs, confidence = bending
+    m = len(starts)
+    levels, level = np.unique(confidence, return_inverse=True)
+    mass = np.ones(len(X)) if weight is None else weight
+    samples = np.ascontiguousarray(X, dtype=np.float64)
+    ends = np.array(starts, dtype=np.float64)
+    with threads(n_threads) as pool:
+        for h, (centres, group) in zip(bandwidths, history[:-1], strict=False):
+            n_centres = m + len(centres)
+            links = _distinct_links(m + group[pairs], level, levels, n_centres)
+            state = _State(np.concatenate([ends, centres]), samples, m + group, mass)
+            if blurring:
+                counts = np.bincount(group, mass, minlength=len(centres))
+                state = _State(state.centres, centres, m + np.arange(len(centres)), counts)
+            moved = _step(state, links, kernel, float(h), scale, floor, pool, n_moved=m)
+            ends = moved[:m]
+    return ends
+
+
 @dataclass(frozen=True)
 class _State:
     """What a step starts from."""
@@ -254,8 +307,9 @@ def _step(
     scale: float,
     floor: float,
     pool: threads,
+    n_moved: int | None = None,
 ) -> Array:
-    """One iteration: eq. 3.1 for every centre."""
+    """One iteration: eq. 3.1 for every centre, or for the first few, which own no samples."""
     centres = state.centres
     n_centres, d = centres.shape
     blocks = _blocks(centres)
@@ -271,12 +325,14 @@ def _step(
     square = max(h**2, LEAST_SQUARE)
     reach = _Reach(kernel.kind, -_LOG2E / square, kernel.limit * square)
     # A fixed number of shares, each with its own sums: threads never change an addition.
-    n_shares = min(_SHARES, n_blocks)
+    n_shares, stride = min(_SHARES, n_blocks), min(_SHARES, n_blocks)
+    if n_moved is not None:  # a share for each block that has some of these
+        n_shares, stride = -(-n_moved // BLOCK), n_blocks
     sums, total = np.zeros((n_shares, n_blocks, d, BLOCK)), np.zeros((n_shares, n_blocks, BLOCK))
 
     def task(share: int) -> None:
         loops.constrained_sums(
-            reach, blocks, samples, links, near, share, n_shares, sums[share], total[share]
+            reach, blocks, samples, links, near, share, stride, sums[share], total[share]
         )
 
     pool.map(task, range(n_shares))
@@ -284,6 +340,7 @@ def _step(
     all_total = total.sum(axis=0).ravel()[:n_centres]
     moved = centres.copy()
     weighted = all_total > 0
+    weighted[n_moved:] &= n_moved is None
     moved[weighted] = all_sums[weighted] / all_total[weighted, None]
     return moved
 
