@@ -105,6 +105,31 @@ def test_other_options_are_refused_by_name(refused, parquet, option, value):
     assert "Leave it out" in told
 
 
+def test_links_hold(run, parquet, here):
+    (here / "links.csv").write_text("a,b,kind\n0,1,must\n0,2,cannot\n5,59,cannot\n")
+    given = ("cluster", parquet, "--out-of-core", "-o", "l.parquet", "--links", "links.csv")
+    for method in ((), ("--method", "cms")):
+        told = run(*given, *method).stderr
+        assert "Constrained mean shift with 3 links on" in told
+        assert "Links kept: 1 of 1 must, 2 of 2 cannot." in told
+        found = labels()["label"]
+        assert found[0] == found[1]
+        assert found[0] != found[2]
+        assert found[5] != found[59]
+
+
+def test_links_that_cannot_be_used(refused, parquet, here):
+    (here / "links.csv").write_text("a,b,kind\n0,1,must\n0,2,cannot\n")
+    given = ("cluster", parquet, "--out-of-core", "-o", "l.parquet", "--links", "links.csv")
+    assert "Leave it or --links out." in refused(*given, "--method", "mean-shift")
+    assert "Leave out --bandwidth, or --links." in refused(*given, "--bandwidth", 1)
+    assert "Leave out --kernel, or --links." in refused(*given, "--kernel", "flat")
+    without = given[:-2]
+    assert "give --links FILE" in refused(*without, "--method", "cms")
+    (here / "links.csv").write_text("a,b,kind\n0,1,must\n0,1,cannot\n")
+    assert "contradict" in refused(*given)
+
+
 def test_every_option_is_honoured_or_refused():
     from typer.main import get_command
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from tests.helpers import blobs
 
-from linkshift import Links, MeanShift, scale
+from linkshift import MeanShift, scale
 from linkshift._core.messages import Refusal
 
 KERNELS = ("flat", "epanechnikov", "gaussian", "truncated_gaussian")
@@ -65,8 +65,6 @@ def test_kept_rows_have_labels_of_their_own():
 def test_refusals():
     X, _ = blobs(100, 4)
     summary = scale.summarise(X, 20)
-    with pytest.raises(Refusal, match="ConstrainedMeanShift"):
-        scale.fit(summary, Links(must=[(0, 1)]))
     model = scale.fit(summary)
     with pytest.raises(Refusal, match="3 columns"):
         scale.predict(model, X[:, :3])

@@ -257,7 +257,7 @@ def test_links_reach_fit_with_their_rows_whole(X, tmp_path, monkeypatch, by_id):
 
     def spy(summary, links, **fitting):
         seen.append((summary, links))
-        return fit(summary, **fitting)
+        return fit(summary, links, **fitting)
 
     monkeypatch.setattr(running, "fit", spy)
     output = {"output": tmp_path / "l.parquet", "id_column": "name"}
@@ -266,13 +266,6 @@ def test_links_reach_fit_with_their_rows_whole(X, tmp_path, monkeypatch, by_id):
     assert given_ == Links(**pairs)
     assert summary.kept.tolist() == [3, 300, 301, 1399]
     assert np.array_equal(summary.points[:4], X[[3, 300, 301, 1399]])
-
-
-def test_links_are_refused_by_fit_until_it_takes_them(X, tmp_path):
-    links = Links(must=[(0, 1)])
-    with pytest.raises(Refusal) as refusal:
-        fit(summarise(X, M), links)
-    assert refused(X, tmp_path, links=links) == str(refusal.value)
 
 
 # --- refusals -----------------------------------------------------------------------------------

@@ -10,12 +10,12 @@ import typer
 
 from linkshift._core.memory import VARIABLE, memory_bound
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError, passed_on, require, shown_sizes
+from linkshift.cli.talking import Console, InputError, kept_links, passed_on, require, shown_sizes
 from linkshift.cli.writing.targets import check_targets
 
 # A table is read, made a matrix of doubles, scaled and looked at: each is one or two more of it.
 SHARE = 1 / 8
-_METHODS = ("auto", "mean-shift")
+_METHODS = {False: ("auto", "mean-shift"), True: ("auto", "cms")}  # by whether there are links
 _OPTIONS = {  # that are honoured, or looked at here
     *("data", "links", "columns", "id_column", "scale", "method", "bandwidth", "kernel"),
     *("max_iter", "seed", "threads", "output", "quiet", "out_of_core", "resume"),
@@ -123,6 +123,8 @@ def cluster_in_parts(
             "with --resume."
         ) from error
     console.say(f"{shown_sizes(found.sizes[found.sizes > 0].tolist(), 'cluster')}.")
+    if found.link_report is not None:
+        console.say(kept_links(found.link_report))
     console.finish(time.perf_counter() - begin, output)
 
 
@@ -133,8 +135,14 @@ def _refuse_options(ctx: typer.Context, why: str, bandwidth: float | str | None)
     if _is_folder(ctx.params["data"]):
         remedy = "Leave it out."
     method = ctx.params["method"]
-    if method not in _METHODS:
-        raise InputError(f"--method {method} does not work on parts ({why}). {remedy}")
+    linked = ctx.params["links"] is not None
+    if method not in _METHODS[linked]:
+        if method in _METHODS[not linked]:
+            remedy = f"Leave {'it or --links out' if linked else 'it out, or give --links FILE'}."
+        raise InputError(
+            f"--method {method} does not work on parts {'with' if linked else 'without'} links "
+            f"({why}). {remedy}"
+        )
     if isinstance(bandwidth, str):
         raise InputError(f"--bandwidth {bandwidth} does not work on parts ({why}). {remedy}")
     for option in ctx.command.params:

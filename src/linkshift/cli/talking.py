@@ -18,6 +18,7 @@ from linkshift._core.text import counted, listed, near
 
 if TYPE_CHECKING:
     from linkshift._core.arrays import Progress
+    from linkshift.metrics import LinkReport
 
 _COMPILING = "Compiling what no earlier run has used: it takes some seconds, and is kept ..."
 _COMPILING_AGAIN = (
@@ -170,6 +171,21 @@ def hint(word: str, known: Iterable[str]) -> str:
 def shown_rows(rows: Sequence[int], most: int = 5) -> str:
     """Give ``row 3`` or ``rows 3, 17, 20 and 5 more``."""
     return ("row " if len(rows) == 1 else "rows ") + _some([str(row) for row in rows], most)
+
+
+def kept_links(report: LinkReport) -> str:
+    """Say which links hold."""
+    kept = [
+        f"{kept:,} of {n:,} {kind}"
+        for kept, n, kind in (
+            (report.must_kept, report.n_must, "must"),
+            (report.cannot_kept, report.n_cannot, "cannot"),
+        )
+        if n
+    ]
+    if report.n_apart:
+        kept.append(f"{report.apart_kept:,} of {counted(report.n_apart, 'group')} apart")
+    return f"Links kept: {', '.join(kept) or 'there are none'}."
 
 
 def shown_sizes(sizes: Sequence[int], noun: str, noise: int = 0) -> str:

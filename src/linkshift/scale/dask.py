@@ -23,6 +23,7 @@ from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.threads import one_blas_thread
 from linkshift.profiles import Profile, ProfileName
 from linkshift.scale.chunks import rows_of_a_chunk
+from linkshift.scale.linked import LinkedModel
 from linkshift.scale.model import Model, fit, predict
 from linkshift.summaries import Summary, merge, summarise
 
@@ -374,7 +375,9 @@ def _merged(pair: list[Summary | None], m: int) -> Summary | None:
         return merge(found, m, n_jobs=1) if found else None
 
 
-def _fitted(summary: Summary | None, options: dict[str, Any]) -> tuple[Model, list[Any]]:
+def _fitted(
+    summary: Summary | None, options: dict[str, Any]
+) -> tuple[Model | LinkedModel, list[Any]]:
     """Fit, and bring along what would be told here, where nobody listens."""
     if summary is None:
         raise Refusal(

@@ -15,6 +15,7 @@ from linkshift.bandwidth import default_bandwidth
 from linkshift.links import Links
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share
 from linkshift.profiles import Profile, ProfileName, get_profile
+from linkshift.scale.linked import LinkedModel, check_links, fit_linked
 from linkshift.shift._checks import check_points
 from linkshift.shift.engine import ascend
 from linkshift.summaries import Landmarks, Summary, landmark_density, place_landmarks
@@ -43,6 +44,20 @@ class Model:
     modes: Modes
     bandwidth: float
 
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are."""
+        return len(self.modes.centers)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows."""
+        return int(self.modes.centers.shape[1])
+
+    def label(self, rows: Array, first: int | None, n_threads: int) -> Array:  # noqa: ARG002
+        """Mode of each row; whose number does not matter."""
+        return self.landmarks.label(rows, n_threads=n_threads)
+
 
 def fit(
     summary: Summary,
@@ -53,8 +68,8 @@ def fit(
     max_iter: int = 300,
     tol: float = 1e-3,
     n_jobs: int | None = None,
-) -> Model:
-    r"""Mean shift on the landmarks of a summary.
+) -> Model | LinkedModel:
+    r"""Mean shift on the landmarks of a summary, constrained where there are links.
 
     Every landmark climbs the density of all, with kernels widened by their spreads:
 
@@ -68,8 +83,12 @@ def fit(
     ----------
     summary : Summary
         From :func:`summarise` or :func:`merge`.
-    links : None
-        Links are refused: they are between rows.
+    links : Links, default=None
+        Between rows of the whole table, by their numbers. `summarise` must have kept these rows
+        whole. Landmarks are then clustered by :class:`linkshift.ConstrainedMeanShift` with its
+        defaults, but for ``scale_features``: columns count as they are. A landmark's weight is
+        what it stands for, one on average. Other settings of this function are for mean shift
+        alone, and refused.
     bandwidth : float, default=None
         Bandwidth h of rows. ``None`` takes it from 20,000 rows drawn from the summary, as normal
         about the landmarks, by :func:`linkshift.bandwidth.default_bandwidth`.
@@ -85,7 +104,7 @@ def fit(
 
     Returns
     -------
-    Model
+    Model or LinkedModel
 
     Notes
     -----
@@ -102,13 +121,11 @@ def fit(
     >>> len(model.modes.centers), np.unique(labels[:500]).size, np.unique(labels[500:]).size
     (2, 1, 1)
     """
-    if links is not None:
-        raise Refusal(
-            "Landmarks take no links: these are between rows.",
-            "Use ConstrainedMeanShift, which takes links, on rows in memory.",
-            parameter="links",
-        )
     profile = get_profile(kernel)
+    if links is not None and links:
+        settings = {"bandwidth": bandwidth, "kernel": profile, "max_iter": max_iter, "tol": tol}
+        check_links(links, settings)
+        return fit_linked(summary, links, n_jobs=n_jobs)
     if bandwidth is None:
         bandwidth = _bandwidth(summary, profile)
     density = landmark_density(summary, float(bandwidth), profile)
@@ -122,18 +139,28 @@ def fit(
     )
 
 
-def predict(model: Model, chunk: ArrayLike, *, n_jobs: int | None = None) -> NDArray[np.int64]:
-    """Cluster of each row of a chunk: the mode that it climbs to, as near as landmarks tell.
+def predict(
+    model: Model | LinkedModel,
+    chunk: ArrayLike,
+    *,
+    first: int | None = None,
+    n_jobs: int | None = None,
+) -> NDArray[np.int64]:
+    """Cluster of each row of a chunk, as near as landmarks tell.
 
     A row that is a landmark, as those that were kept whole, has its label. Another one makes a few
-    steps on the density of the landmarks around it, and goes with the nearest of them.
+    steps on the density of the landmarks around it, and goes with the nearest of them; after a fit
+    with links, the nearest landmarks vote (:func:`linkshift.refinement.neighbours_vote`).
 
     Parameters
     ----------
-    model : Model
+    model : Model or LinkedModel
         From :func:`fit`.
     chunk : array-like of shape (n, d)
         Rows.
+    first : int, default=None
+        Number of the chunk's first row in the whole table, after a fit with links: of equal rows,
+        each that has links then gets the label of its own. ``None`` where these are other rows.
     n_jobs : int, default=None
         Number of threads. ``None`` takes all cores. Labels do not depend on it.
 
@@ -147,14 +174,14 @@ def predict(model: Model, chunk: ArrayLike, *, n_jobs: int | None = None) -> NDA
     if not rows.shape[0]:
         return np.empty(0, dtype=np.int64)
     check_points(rows, "chunk")
-    d = model.modes.centers.shape[1]
+    d = model.n_features
     if rows.shape[1] != d:
         raise Refusal(
             f"The chunk has {rows.shape[1]} columns, and the model is of {d}.",
             "Give rows with the columns that were summarised.",
             parameter="chunk",
         )
-    return model.landmarks.label(rows, n_threads=n_threads(n_jobs))
+    return model.label(rows, first, n_threads(n_jobs))
 
 
 def _bandwidth(summary: Summary, profile: Profile) -> float:

@@ -20,7 +20,9 @@ from linkshift._core.messages import Refusal, check_count
 from linkshift._core.progress import stages, tell
 from linkshift._core.text import counted, listed
 from linkshift.links import Links
+from linkshift.metrics import LinkReport
 from linkshift.profiles import Profile, ProfileName, get_profile
+from linkshift.scale.linked import LinkedModel, check_links
 from linkshift.scale.model import Model, fit, predict
 from linkshift.scale.opening import open_table
 from linkshift.scale.survey import Survey, chunk_rows, survey_table
@@ -54,7 +56,7 @@ class TableClusters:
         Other columns, and why.
     scaling : Scaling
         What was done to the columns; ``scaling.apply`` does it to other rows.
-    model : Model
+    model : Model or LinkedModel
         For `predict`, of rows that are scaled.
     sizes : ndarray of shape (n_clusters,), int64
         Number of rows of each cluster.
@@ -65,8 +67,13 @@ class TableClusters:
     columns: tuple[str, ...]
     left_out: dict[str, str]
     scaling: Scaling
-    model: Model
+    model: Model | LinkedModel
     sizes: NDArray[np.int64]
+
+    @property
+    def link_report(self) -> LinkReport | None:
+        """Which links hold."""
+        return self.model.link_report if isinstance(self.model, LinkedModel) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +138,8 @@ def cluster(
         A Parquet, Arrow (Feather) or CSV file, a folder of files of one kind, in the order of
         their names, or an npy file, which is mapped.
     links : Links, default=None
-        Pairs of row numbers, or of ids in ``id_column``. They go to `fit`.
+        Pairs of row numbers, or of ids in ``id_column``. Rows with links are kept whole, and `fit`
+        is constrained mean shift; every certain link holds.
     output : path
         Parquet file for the labels, with the columns ``row`` or that of the ids, and ``label``.
     columns : sequence of str, default=None
@@ -202,6 +210,8 @@ def cluster(
             f"scale={scale!r} is not known.", f"Give one of {', '.join(SCALES)}.", parameter="scale"
         )
     given = None if links is None else Links.coerce(links)
+    if given is not None and given:
+        check_links(given, fitting)
     settings = _Settings(
         None if columns is None else tuple(columns),
         id_column,
@@ -265,7 +275,7 @@ class _Run:
         model = fit(summary, links, n_jobs=self.n_jobs, **asked.fitting)
         tell(self.told[2], 1, 1)
         n_chunks = self._label(survey, scaling, size, model)
-        sizes = self._write(target, n_chunks, len(model.modes.centers))
+        sizes = self._write(target, n_chunks, model.n_clusters)
         self.state.remove()
         return TableClusters(target, survey.n_rows, names, survey.left_out, scaling, model, sizes)
 
@@ -285,7 +295,9 @@ class _Run:
             tell(self.told[1], end, survey.n_rows)
         return root(nodes, m, n_jobs=self.n_jobs)
 
-    def _label(self, survey: Survey, scaling: Scaling, size: int, model: Model) -> int:
+    def _label(
+        self, survey: Survey, scaling: Scaling, size: int, model: Model | LinkedModel
+    ) -> int:
         """Label chunks, each into a file of its own: how many there are."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -298,7 +310,12 @@ class _Run:
         name = self.settings.id_column
         called = "id" if name in ("row", "label") else name
         for chunk in self.table.chunks(survey.taken, size, name, start=done * size):
-            labels = predict(model, self._rows(survey, scaling, chunk), n_jobs=self.n_jobs)
+            labels = predict(
+                model,
+                self._rows(survey, scaling, chunk),
+                first=chunk.first,
+                n_jobs=self.n_jobs,
+            )
             rows = np.arange(chunk.first, chunk.first + len(labels))
             first = {"row": rows} if called is None else {called: chunk.ids}
             with replacing(self.state.labels(done)) as temporary:
@@ -351,9 +368,15 @@ def _plan(table: Table, survey: Survey, scaling: Scaling, size: int, asked: _Set
         f"{table.name}: {counted(survey.n_rows, 'row')} in chunks of {size:,}, "
         f"{counted(len(survey.names), 'column')} used: {listed(survey.names)}"
         + (f"; left out: {listed(left)}" if left else "")
-        + f". Scale: {scaling.kind}{why}. Mean shift with the {asked.fitting['kernel'].name} "
-        f"kernel on {min(asked.landmarks, survey.n_rows):,} landmarks."
+        + f". Scale: {scaling.kind}{why}. {_shift(asked)} on "
+        f"{min(asked.landmarks, survey.n_rows):,} landmarks."
     )
+
+
+def _shift(asked: _Settings) -> str:
+    if asked.links:
+        return f"Constrained mean shift with {counted(len(asked.links), 'link')}"
+    return f"Mean shift with the {asked.fitting['kernel'].name} kernel"
 
 
 def _checked_output(target: Path, dataset: Any) -> Path:

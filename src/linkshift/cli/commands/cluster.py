@@ -13,7 +13,7 @@ import linkshift
 from linkshift._core.text import counted
 from linkshift.cli import options as opt
 from linkshift.cli.out_of_core import cluster_in_parts, why_in_parts
-from linkshift.cli.talking import Console, InputError, passed_on, shown_sizes
+from linkshift.cli.talking import Console, InputError, kept_links, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
 from linkshift.methods.table import CONFLICTS, DISTANCES, SPACES, STARTS
@@ -344,20 +344,10 @@ def _summarise(result: Result, console: Console) -> None:
             console.say(f"{counted(len(rows) - _SHOWN_CLUSTERS, 'more cluster')}: see --json.")
     if result.problem.links is not None:
         links, advice = found.link_report, ""
-        kept = [
-            f"{kept:,} of {n:,} {kind}"
-            for kept, n, kind in (
-                (links.must_kept, links.n_must, "must"),
-                (links.cannot_kept, links.n_cannot, "cannot"),
-            )
-            if n
-        ]
-        if links.n_apart:
-            kept.append(f"{links.apart_kept:,} of {counted(links.n_apart, 'group')} apart")
         weighed = METHODS[found.method].conflicts == "weighed" and not result.n_conflicts
         if weighed and links.cannot_kept < links.n_cannot:
             advice = " It weighs links against neighbours; --method cms keeps all that are certain."
-        console.say(f"Links kept: {', '.join(kept) or 'there are none'}.{advice}")
+        console.say(f"{kept_links(links)}{advice}")
         if links.held_out is not None:
             console.say(f"{str(links.held_out).capitalize()}.")
 
