@@ -12,8 +12,9 @@ from tests.helpers import blobs, linked_moons, same_partition, some_links
 
 import linkshift
 from linkshift import ConflictError, ConsensusClustering, Links, model_files
-from linkshift._core.messages import Refusal
+from linkshift._core.messages import Advice, Refusal
 from linkshift.datasets import make_moons
+from linkshift.estimators import consensus_clustering
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -543,3 +544,24 @@ def test_explain_makes_what_links_have_no_part_in_once(monkeypatch):
         fresh = ConsensusClustering(n_jobs=1).fit(X, links=rest)
         assert case.n_clusters == fresh.n_clusters_
         assert case.size == (fresh.labels_ == fresh.labels_[told.row]).sum()
+
+
+# --- very many rows -------------------------------------------------------------------------------
+
+
+def test_many_rows_are_told_with_how_much_hangs_on_the_draw(monkeypatch):
+    X, y = blobs(1200, 5, k=4, std=0.5, seed=0)
+    model = ConsensusClustering(max_rows=200)
+    quiet = model.fit(X).labels_  # a warning would be an error here
+    assert not hasattr(model, "fidelity_")
+    monkeypatch.setattr(consensus_clustering, "MANY_ROWS", 1000)
+    with pytest.warns(Advice, match=r"1,200 rows were made of 200, .* is 1\.00"):
+        found = ConsensusClustering(max_rows=200).fit(X)
+    np.testing.assert_array_equal(found.labels_, quiet)
+    assert found.fidelity_ == 1.0
+    rng = np.random.default_rng(0)
+    with pytest.warns(Advice):
+        vague = ConsensusClustering(max_rows=200).fit(rng.normal(size=(1200, 5)))
+    assert vague.fidelity_ < 0.8
+    links = Links.sample(y, 600, random_state=0)  # all that are looked at have links
+    assert not hasattr(ConsensusClustering(max_rows=200).fit(X, links=links), "fidelity_")

@@ -104,6 +104,7 @@ VALUES = {
         "n_clusters": [5, 7],
         "max_clusters": [2, 1],
         "max_pairs": [3],
+        "landmarks": [12, 30],
         "metric": ["cosine"],
         "keep_history": [True],
         "n_jobs": [2],

@@ -59,6 +59,13 @@ def fitted_scml(data=X, **parameters):
     return SCML(random_state=0, **parameters).fit(data, TRUTH)
 
 
+def consensus_of_many_rows():
+    """With what is told of very many rows."""
+    model = ConsensusClustering().fit(X)
+    model.fidelity_ = 0.75
+    return model
+
+
 # Name of each case to a function that gives a fitted model, training rows and new rows.
 CASES = {
     "mean_shift": lambda: (MeanShift().fit(X), X, NEW),
@@ -342,6 +349,7 @@ CASES = {
         FRAME,
         FRAME_NEW,
     ),
+    "consensus_of_many_rows": lambda: (consensus_of_many_rows(), X, NEW),
     "consensus_some_rows": lambda: (
         ConsensusClustering(max_rows=30, max_clusters=3, enforce=False).fit(X, links=SOFT),
         X,

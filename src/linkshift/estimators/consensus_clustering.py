@@ -8,12 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from linkshift._core.arrays import Array, Progress, first_of_equal_rows
 from linkshift._core.labels import dense
 from linkshift._core.memory import check_memory
+from linkshift._core.messages import Advice, warn
 from linkshift._core.progress import stages, tell
 from linkshift._core.threads import n_threads
 from linkshift.consensus import Candidates, candidates, consensus, groups_within
@@ -39,6 +41,7 @@ __all__ = ["ConsensusClustering"]
 _PAIR_BYTES = 40.0  # of memory for each two rows, while trees are made
 _ALL_NEIGHBOURS = 12  # rows up to which neighbours tell nothing
 _CLEAR_GAP = 3.0  # between distances within clusters and between them
+MANY_ROWS = 10_000  # above which it is told how much hangs on which rows were looked at
 _VOTERS = 10  # rows that say where a row goes that was not among those looked at
 
 
@@ -91,6 +94,10 @@ class ConsensusClustering(Explains, LinkedClusterer):
         that there is little structure, or structure of many kinds.
     n_candidates_ : int
         Partitions that were compared.
+    fidelity_ : float
+        Above 10,000 distinct rows: the adjusted Rand index between these clusters and those that as
+        many other rows would have made, all else equal; low values say that much hangs on which
+        rows were looked at.
     links_, link_report_ : Links, LinkReport
         The links, those of partial labels included, and which of them hold.
 
@@ -165,9 +172,28 @@ class ConsensusClustering(Explains, LinkedClusterer):
         check_count(self.n_clusters, self.max_clusters)
 
     def _fit(self, data: Array, closed: ClosedLinks) -> Fitted:  # type: ignore[override]
-        return self._fit_with(data, closed, self._unlinked)
+        fitted = self._fit_with(data, closed, self._unlinked, measure=True)
+        if "fidelity_" in fitted.attributes:
+            self._tell_so(len(data), fitted.attributes["fidelity_"])
+        return fitted
 
-    def _fit_with(self, data: Array, closed: ClosedLinks, unlinked: _Looks) -> Fitted:
+    def _tell_so(self, n: int, fidelity: float) -> None:
+        """Say that some rows made the clusters of all, and how much hangs on which."""
+        remedy = "looks at more rows, and takes time and memory with their square."
+        warn(
+            Advice(
+                f"The clusters of {n:,} rows were made of {self.max_rows:,}, and the others went "
+                "with their neighbours among these: the adjusted Rand index to what as many other "
+                f"rows make is {fidelity:.2f}.",
+                f"ConsensusClustering(max_rows={2 * self.max_rows}) {remedy}",
+                command=f"In Python, ConsensusClustering(max_rows={2 * self.max_rows}) {remedy}",
+                parameter="max_rows",
+            )
+        )
+
+    def _fit_with(
+        self, data: Array, closed: ClosedLinks, unlinked: _Looks, *, measure: bool = False
+    ) -> Fitted:
         closed = closed_for(closed, self.n_clusters, self.max_clusters)
         if self.enforce:
             _ = closed.closure  # raises on contradictions
@@ -181,7 +207,7 @@ class ConsensusClustering(Explains, LinkedClusterer):
         if few is not None:
             labels = self._under_links(few, joined, None)
         else:
-            labels, found = self._by_consensus(data[rows], joined, unlinked)
+            labels, found = self._by_consensus(data[rows], joined, unlinked, measure=measure)
         tell(self.progress, 1, 1)
         labels = to_count(
             data[rows], labels, joined, exactly=self.n_clusters, at_most=self.max_clusters
@@ -196,21 +222,37 @@ class ConsensusClustering(Explains, LinkedClusterer):
         return _Unlinked(graph, made)
 
     def _by_consensus(
-        self, X: Array, closed: ClosedLinks, unlinked: _Looks
+        self, X: Array, closed: ClosedLinks, unlinked: _Looks, *, measure: bool
     ) -> tuple[Array, dict[str, Any]]:
         """Labels of distinct rows, and what there is to tell of how they were found."""
-        looked = self._looked_at(len(X), closed)
+        looked, others = self._looked_at(len(X), closed)
         check_memory(
             _PAIR_BYTES * len(looked) ** 2,
             f"The consensus of {len(looked):,} rows",
             "Lower max_rows: other rows go by a vote of their neighbours.",
             parameter="max_rows",
         )
+        if not measure or len(X) <= MANY_ROWS or others is None:
+            return self._of_rows(X, looked, closed, unlinked, self.progress)
+        first, second = stages(self.progress, 1.0, 1.0)
+        labels, found = self._of_rows(X, looked, closed, unlinked, first)
+        again, _ = self._of_rows(X, others, closed, unlinked, second)
+        return labels, found | {"fidelity_": float(adjusted_rand_score(labels, again))}
+
+    def _of_rows(
+        self,
+        X: Array,
+        looked: Array,
+        closed: ClosedLinks,
+        unlinked: _Looks,
+        progress: Progress | None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Labels of all rows, by candidates that are made of some."""
         whole = len(looked) == len(X)
         some, links = (X, closed) if whole else (X[looked], closed.take(looked))
         some = some.astype(np.float64)
         choice = WORK.choice + WORK.links * bool(len(links))
-        making, choosing, _ = stages(self.progress, WORK.candidates, choice, WORK.labels)
+        making, choosing, _ = stages(progress, WORK.candidates, choice, WORK.labels)
         graph, made = unlinked(some, making)
         chosen = consensus(
             some,
@@ -237,14 +279,23 @@ class ConsensusClustering(Explains, LinkedClusterer):
                 labels = hold(labels, closed.closure, nearest_rows(X, _VOTERS))
         return labels, {"agreement_": chosen.agreement, "n_candidates_": chosen.n_candidates}
 
-    def _looked_at(self, n: int, closed: ClosedLinks) -> Array:
-        """Rows that candidates are made of: linked ones first, then some at random."""
+    def _looked_at(self, n: int, closed: ClosedLinks) -> tuple[Array, Array | None]:
+        """Rows that candidates are made of: linked ones first, then some at random.
+
+        And those that would do as well: the same linked ones, and as many others. None where there
+        are not as many.
+        """
         if n <= self.max_rows:
-            return np.arange(n)
+            return np.arange(n), None
         linked = np.unique(np.concatenate([closed.links.must, closed.links.cannot]))
         order = check_random_state(self.random_state).permutation(n)
         first = np.isin(order, linked)
-        return np.sort(np.concatenate([order[first], order[~first]])[: self.max_rows])
+        named, drawn = order[first][: self.max_rows], order[~first]
+        k = self.max_rows - len(named)
+        looked = np.sort(np.concatenate([named, drawn[:k]]))
+        if not 0 < 2 * k <= len(drawn):
+            return looked, None
+        return looked, np.sort(np.concatenate([named, drawn[k : 2 * k]]))
 
     def _under_links(
         self, labels: Array, closed: ClosedLinks, graph: NeighbourGraph | None

@@ -423,7 +423,11 @@ _PARTS = {
 }
 ESTIMATORS = {name: part.cls for name, part in _PARTS.items()}
 _LOCAL = _Part(SCML, SCML_LOCAL, scml_local)
-_BY_LANDMARKS = {mean_shift.MeanShift: _LANDMARKS, _CMS: _REPRESENTATIVES}
+_BY_LANDMARKS = {
+    mean_shift.MeanShift: _LANDMARKS,
+    _CMS: _REPRESENTATIVES,
+    ConsensusClustering: {"fidelity_": "float"},
+}
 _COUNTED = _Part(mean_shift.MeanShift, _TOLD, _mean_shift)
 
 
