@@ -586,6 +586,25 @@ def test_a_ctrl_c_that_is_swallowed_counts(run, data, here, monkeypatch, swallow
     assert [path.name for path in here.iterdir()] == ["data.csv"]
 
 
+def test_nothing_is_tidied_up_after_ctrl_c(here, data):
+    """A compiler that was interrupted may crash when its parts are freed, as the process ends."""
+    code = """
+import atexit, os
+from linkshift import MeanShift
+from linkshift.cli import main
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+MeanShift.fit = interrupted
+atexit.register(os.abort)
+main()
+"""
+    words = [sys.executable, "-c", code, "cluster", data, "--method", "mean-shift"]
+    left = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert left.returncode == 130, left.stderr
+    assert left.stdout == ""
+    assert left.stderr.endswith("Interrupted. No file was left half-written.\n")
+
+
 def test_ctrl_c_in_a_process(here):
     """While it clusters, or compiles for it: 130, and nothing is left behind."""
     rng = np.random.default_rng(0)

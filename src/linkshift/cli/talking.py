@@ -27,6 +27,9 @@ _COMPILING_AGAIN = (
 )
 
 
+INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
+
+
 class InputError(Exception):
     """Something that the user can put right: a message without traceback, exit code 2."""
 
@@ -59,7 +62,7 @@ def exit_codes() -> Iterator[None]:
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("Interrupted. No file was left half-written.", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @dataclass(frozen=True)
