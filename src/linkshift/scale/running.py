@@ -21,9 +21,10 @@ from linkshift._core.progress import stages, tell
 from linkshift._core.text import counted, listed
 from linkshift.links import Links
 from linkshift.profiles import Profile, ProfileName, get_profile
+from linkshift.scale.chunks import rows_of_a_chunk
 from linkshift.scale.model import Model, fit, predict
 from linkshift.scale.opening import open_table
-from linkshift.scale.survey import Survey, chunk_rows, survey_table
+from linkshift.scale.survey import Survey, survey_table
 from linkshift.scale.tables import Chunk, Table
 from linkshift.scale.tree import add_leaf, root
 from linkshift.scale.unfinished import Unfinished
@@ -256,7 +257,7 @@ class _Run:
         names = survey.names
         dtype = self.table.dtype([column.name for column in survey.taken])
         scaling = Scaling.of_moments(survey.moments, asked.scale, names, dtype=dtype)
-        size = asked.rows or chunk_rows(len(names), 4 * asked.landmarks)
+        size = asked.rows or rows_of_a_chunk(len(names), asked.landmarks)
         size = min(size, survey.n_rows)
         _check_memory(size, len(names), np.dtype(dtype).itemsize, asked.landmarks)
         if say is not None:
