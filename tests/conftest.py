@@ -1,5 +1,6 @@
 """Before all tests: where the data sets are, that no test depends on speed, what is installed."""
 
+import signal
 from importlib.util import find_spec
 
 import pytest
@@ -16,6 +17,14 @@ EXAMPLES = {
     "src/linkshift/embed/": ("torch", "deep"),
     "src/linkshift/scale/dask.py": ("dask", "dask"),
 }
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as Python has it: in tests that somebody started in the background it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pytest_collection_modifyitems(items):

@@ -17,7 +17,6 @@ import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,15 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import Cell, Options, Row, class_links, interleave, run_parts
 from benchmarks.papers import kernel_photos, tables
+from benchmarks.papers.kernel_draws import (
+    Draw,
+    circles,
+    faces,
+    histograms,
+    lines,
+    loaded,
+    table_rows,
+)
 from linkshift import KernelMeanShift, Links, datasets
 from linkshift.bandwidth import pair_mean
 from linkshift.metrics import clustering_accuracy
@@ -38,7 +46,6 @@ from linkshift.spaces.kernel import Kernel
 TITLE = "kernel mean shift: the paper's figures as tables, link layouts, speed"
 
 Array = NDArray[Any]
-OBJECTS = ("Faces", "Leopards", "Motorbikes", "car_side")
 CURVE_DATA = ("uci_wine", "uci_iris", "uci_wdbc", "uci_digits8x8")
 PLAIN = "kernel mean shift, no links"
 PROJECTED = "projected"
@@ -50,14 +57,6 @@ _MULTIPLIERS = (0.2, 0.23, 0.26, 0.29, 0.32, 0.35, 0.38, 0.42, 0.46, 0.5, 0.6, 0
 _AIRPLANES = 2  # of the photographs' classes, in the order of their names
 
 
-class Draw(NamedTuple):
-    """What one repeat gives every method; rows of class -1 are not scored."""
-
-    X: Array
-    y: Array
-    links: Links
-
-
 class Score(NamedTuple):
     """How one fit did."""
 
@@ -65,89 +64,6 @@ class Score(NamedTuple):
     accuracy: float
     clusters: int
     cpu: float
-
-
-# Draws ------------------------------------------------------------------------------------------
-
-
-def lines(seed: int, gap: float) -> Draw:
-    """One link from end to end on one of the two lines of each orientation."""
-    X, y = datasets.make_lines(gap=gap, random_state=seed)
-    rng = np.random.default_rng(seed)
-    rows = [np.flatnonzero(y == 2 * o + rng.integers(2)) for o in range(3)]
-    return Draw(X, y, Links(must=[(r[3], r[-4]) for r in rows]))
-
-
-def circles(seed: int, layout: str) -> Draw:
-    """Four links between five points of the middle circle."""
-    X, y = datasets.make_circles(random_state=seed)
-    rows = np.flatnonzero(y == 2)
-    angle = np.arctan2(X[rows, 1], X[rows, 0])
-    if layout == "even angles":
-        wanted = 2 * np.pi * np.arange(5) / 5
-        five = [rows[np.argmin(np.abs(np.angle(np.exp(1j * (angle - a)))))] for a in wanted]
-    elif layout == "every eighth point":
-        five = rows[np.argsort(angle)][::8][:5].tolist()
-    else:
-        five = np.random.default_rng(seed).choice(rows, 5, replace=False).tolist()
-    return Draw(X, y, Links(must=[(five[0], other) for other in five[1:]]))
-
-
-@cache
-def _load(name: str) -> datasets.Dataset:
-    return datasets.load(name)
-
-
-def faces(seed: int, light: int, n_links: int, layout: str) -> Draw:
-    """21 subjects under 21 lights; but for "random", the same lights are linked for each."""
-    data = _load("face_pie_pose27")
-    rng = np.random.default_rng(seed)
-    lit = data.extras["light"] == light
-    rows: list[int] = []
-    must: list[tuple[int, int]] = []
-    for subject in rng.choice(len(data.classes), 21, replace=False):
-        first = len(rows)
-        rows += np.flatnonzero(lit & (data.y == subject)).tolist()
-        shown = np.linspace(0, 20, 2 * n_links).round().astype(int)
-        if layout == "far lights":
-            pairs = np.stack([shown[:n_links], shown[n_links:]], axis=1)
-        elif layout == "near lights":
-            pairs = shown.reshape(-1, 2)
-        elif layout == "chain":
-            shown = np.linspace(0, 20, n_links + 1).round().astype(int)
-            pairs = np.stack([shown[:-1], shown[1:]], axis=1)
-        else:
-            pairs = rng.permutation(21)[: 2 * n_links].reshape(-1, 2)
-        must += [(first + int(a), first + int(b)) for a, b in pairs]
-    return Draw(data.X[rows].astype(np.float64), data.y[rows], Links(must=must))
-
-
-def histograms(seed: int, n_links: int) -> Draw:
-    """100 images of each of four classes as LBP histograms, with random links within classes."""
-    data = _load("mv_caltech101_20_recomputed")
-    assert data.views is not None
-    assert data.target_names is not None
-    rng = np.random.default_rng(seed)
-    classes = [data.target_names.index(name) for name in OBJECTS]
-    rows = np.concatenate(
-        [rng.choice(np.flatnonzero(data.y == c), 100, replace=False) for c in classes]
-    )
-    X = data.views["LBP928"][rows].astype(np.float64)
-    y = data.y[rows]
-    return Draw(X / X.sum(axis=1, keepdims=True), y, class_links(y, n_links, rng))
-
-
-def table_rows(name: str, seed: int, n_links: int) -> Draw:
-    """Columns of unit variance (digits as they are, 400 of them), links at random."""
-    data = _load(name)
-    rng = np.random.default_rng(seed)
-    X, y = data.X.astype(np.float64), data.y
-    if name == "uci_digits8x8":
-        rows = rng.choice(len(y), 400, replace=False)
-        X, y = X[rows], y[rows]
-    else:
-        X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return Draw(X, y, class_links(y, n_links, rng))
 
 
 # Methods and scores -----------------------------------------------------------------------------
@@ -413,13 +329,13 @@ def speed(options: Options) -> Iterator[Row]:
     n = options.pick(120, 996, 996)
     yield _against_alpha(options, f"lines, n = {n}", *_many_lines(n), {"sigma": 5.0}, n // 12)
     if options.size == "full":
-        X = _load("usps_9298").X[:1000].astype(np.float64)
+        X = loaded("usps_9298").X[:1000].astype(np.float64)
         parameters = {"sigma": pair_mean(X)}
         yield _against_alpha(options, "USPS, n = 1,000", X, Links(), parameters, 80)
     for n in options.pick((), (1998,), (1998, 3996)):
         yield _timed("lines", *_many_lines(n), {"sigma": 5.0, "n_neighbors": n // 12})
     if options.size != "tiny":
-        data = _load("usps_9298")
+        data = loaded("usps_9298")
         rows_2000 = np.random.default_rng(options.seed).choice(len(data.y), 2000, replace=False)
         for k in (20, 100):
             yield _timed(f"USPS, k {k}", data.X[rows_2000], None, {"n_neighbors": k})

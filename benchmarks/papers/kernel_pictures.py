@@ -18,7 +18,7 @@ import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.papers import kernel_ms
+from benchmarks.papers import kernel_draws, kernel_ms
 from linkshift import KernelMeanShift, Links, datasets
 from linkshift.bandwidth import pair_mean
 
@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     quadratic(out / "kernel_quadratic.png")
     synthetic(out / "kernel_lines_and_circles.png")
     if here["face_pie_pose27"]:
-        draw = kernel_ms.faces(0, 0, 4, "far lights")
+        draw = kernel_draws.faces(0, 0, 4, "far lights")
         distances(out / "kernel_faces.png", draw, sigma=3 * pair_mean(draw.X))
     if here["mv_caltech101_20_recomputed"]:
-        distances(out / "kernel_histograms.png", kernel_ms.histograms(0, 10), kernel="chi2")
+        distances(out / "kernel_histograms.png", kernel_draws.histograms(0, 10), kernel="chi2")
         curve(out / "kernel_links_curve.png")
     return 0
 
@@ -83,7 +83,7 @@ def synthetic(path: Path) -> None:
     figure, axes = plt.subplots(2, 3, figsize=(9.6, 6.4))
     for line, (draw, sigma) in zip(
         axes,
-        ((kernel_ms.lines(0, 1.5), 5.0), (kernel_ms.circles(0, "even angles"), 30.0)),
+        ((kernel_draws.lines(0, 1.5), 5.0), (kernel_draws.circles(0, "even angles"), 30.0)),
         strict=True,
     ):
         model = KernelMeanShift(sigma=sigma)
@@ -107,7 +107,7 @@ def synthetic(path: Path) -> None:
     save(figure, path)
 
 
-def distances(path: Path, draw: kernel_ms.Draw, **parameters: Any) -> None:
+def distances(path: Path, draw: kernel_draws.Draw, **parameters: Any) -> None:
     """Distances between rows, class by class: points and modes, without and with links."""
     order = np.argsort(draw.y, kind="stable")
     figure, axes = plt.subplots(1, 4, figsize=(12, 3.4))
@@ -139,7 +139,7 @@ def curve(path: Path, repeats: int = 5) -> None:
         errors = [
             np.mean(
                 [
-                    1.0 - kernel_ms.score(method, kernel_ms.histograms(seed, n)).accuracy
+                    1.0 - kernel_ms.score(method, kernel_draws.histograms(seed, n)).accuracy
                     for seed in range(repeats)
                 ]
             )

@@ -24,7 +24,7 @@ def run(options: Options) -> Iterator[Row]:
     import dask
     from distributed import Client, LocalCluster
 
-    n, m = options.pick((3_000, 100), (150_000, 1_000), (1_000_000, 8_000))
+    n, m = options.pick((3_000, 100), (600_000, 1_000), (1_000_000, 8_000))
     repeats = options.pick(1, options.repeats, options.repeats)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"
@@ -104,7 +104,7 @@ def part(path: Path, first: int, last: int) -> Array:
 
 
 def by_loop(path: Path, m: int, bandwidth: float) -> Array:
-    n, size = len(np.load(path, mmap_mode="r")), rows_of_a_chunk(COLUMNS)
+    n, size = len(np.load(path, mmap_mode="r")), rows_of_a_chunk(COLUMNS, m)
     ends = [(first, first + size) for first in range(0, n, size)]
     with one_blas_thread():  # as tasks of Dask have it: a second one waits, and is paid for
         summaries = [summarise(part(path, *one), m, n_jobs=1) for one in ends]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.harness import Options
-from benchmarks.papers import kernel_ms, kernel_photos
+from benchmarks.papers import kernel_draws, kernel_ms, kernel_photos
 
 from linkshift import Links, datasets
 
@@ -36,16 +36,16 @@ def check_links(draw):
 
 @pytest.mark.parametrize("layout", ["even angles", "every eighth point", "random"])
 def test_circles_have_four_links_on_the_middle_one(layout):
-    draw = kernel_ms.circles(3, layout)
+    draw = kernel_draws.circles(3, layout)
     check_links(draw)
     assert len(draw.links.must) == 4
     assert set(draw.y[draw.links.must.ravel()]) == {2}
     assert (draw.y == -1).sum() == 80
-    np.testing.assert_array_equal(draw.X, kernel_ms.circles(3, layout).X)
+    np.testing.assert_array_equal(draw.X, kernel_draws.circles(3, layout).X)
 
 
 def test_lines_have_one_link_for_each_orientation():
-    draw = kernel_ms.lines(5, 1.5)
+    draw = kernel_draws.lines(5, 1.5)
     check_links(draw)
     assert sorted(draw.y[draw.links.must[:, 0]] // 2) == [0, 1, 2]
 
@@ -54,7 +54,7 @@ def test_lines_have_one_link_for_each_orientation():
 @pytest.mark.parametrize("layout", ["far lights", "near lights", "chain", "random"])
 @pytest.mark.parametrize("n_links", [2, 4])
 def test_faces_have_as_many_links_a_subject_as_said(layout, n_links):
-    draw = kernel_ms.faces(0, 1, n_links, layout)
+    draw = kernel_draws.faces(0, 1, n_links, layout)
     check_links(draw)
     assert draw.X.shape[0] == 441
     assert set(np.bincount(draw.y[draw.links.must[:, 0]])) == {0, n_links}
@@ -62,14 +62,14 @@ def test_faces_have_as_many_links_a_subject_as_said(layout, n_links):
 
 @needs("uci_wine")
 def test_links_out_of_each_class():
-    draw = kernel_ms.table_rows("uci_wine", 0, 5)
+    draw = kernel_draws.table_rows("uci_wine", 0, 5)
     check_links(draw)
     assert len(draw.links.must) == len(draw.links.cannot) == 15
     np.testing.assert_allclose(draw.X.std(axis=0), 1.0)
 
 
 def test_rows_of_no_class_are_not_scored():
-    draw = kernel_ms.Draw(np.zeros((4, 1)), np.array([0, 1, -1, -1]), Links())
+    draw = kernel_draws.Draw(np.zeros((4, 1)), np.array([0, 1, -1, -1]), Links())
     assert kernel_ms.score(lambda _: np.array([0, 1, 1, 0]), draw).ari == 1.0
     assert kernel_ms.score(lambda _: np.array([0, 0, 1, 2]), draw).ari < 1.0
 

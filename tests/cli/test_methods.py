@@ -11,7 +11,8 @@ from linkshift.cli.talking import InputError
 from linkshift.estimators._base import MetricName
 from linkshift.links import Links
 from linkshift.methods import METHODS, MethodName, check_params
-from linkshift.methods.table import DISTANCES, Given
+from linkshift.methods._checks import Given
+from linkshift.methods.table import DISTANCES
 from linkshift.profiles import ProfileName
 
 

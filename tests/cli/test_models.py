@@ -1,5 +1,7 @@
 """`linkshift cluster --save`, then `predict` and `explain`: same answers in another process."""
 
+import contextlib
+import ctypes
 import io
 import json
 import os
@@ -9,7 +11,6 @@ import subprocess
 import sys
 import time
 import warnings
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -349,7 +350,7 @@ def test_the_remedy_for_a_cell_can_be_followed(made, tmp_path, cell):
 def test_progress_is_no_part_of_a_model(run, data, links, monkeypatch):
     """A bar is a function, which a model file does not hold; a terminal has one."""
 
-    @contextmanager
+    @contextlib.contextmanager
     def bar(_self, _title):
         yield lambda _done, _total: None
 
@@ -552,8 +553,60 @@ def test_interrupted_while_explaining(made, monkeypatch):
     assert result.stdout == ""
 
 
+def pressed_in_a_callback():
+    """Ctrl-C while C calls back, as LLVM does when numba compiles: Python drops it."""
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+
+
+def pressed_and_caught():
+    with contextlib.suppress(BaseException):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("swallowed", [pressed_in_a_callback, pressed_and_caught])
+@pytest.mark.parametrize("what", ["labels", "model", "picture", "page", "stdout", "refusal"])
+def test_a_ctrl_c_that_is_swallowed_counts(run, data, here, monkeypatch, swallowed, what):
+    """The work goes on to its end, and nothing comes of it."""
+    fit = MeanShift.fit
+
+    def interrupted(self, *args, **options):
+        swallowed()
+        if what == "refusal":
+            raise ValueError("half compiled")
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(MeanShift, "fit", interrupted)
+    options = {"labels": ("-o", "o.csv"), "model": ("--save", "m.npz")}
+    options |= {"picture": ("--plot", "p.png"), "page": ("--report", "r.html")}
+    result = run("cluster", data, "--method", "mean-shift", *options.get(what, ()), code=130)
+    assert result.stdout == ""
+    assert result.stderr.endswith("Interrupted. No file was left half-written.\n")
+    assert "Error" not in result.stderr
+    assert [path.name for path in here.iterdir()] == ["data.csv"]
+
+
+def test_nothing_is_tidied_up_after_ctrl_c(here, data):
+    """A compiler that was interrupted may crash when its parts are freed, as the process ends."""
+    code = """
+import atexit, os
+from linkshift import MeanShift
+from linkshift.cli import main
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+MeanShift.fit = interrupted
+atexit.register(os.abort)
+main()
+"""
+    words = [sys.executable, "-c", code, "cluster", data, "--method", "mean-shift"]
+    left = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert left.returncode == 130, left.stderr
+    assert left.stdout == ""
+    assert left.stderr.endswith("Interrupted. No file was left half-written.\n")
+
+
 def test_ctrl_c_in_a_process(here):
-    """While it clusters: 130, and nothing is left behind."""
+    """While it clusters, or compiles for it: 130, and nothing is left behind."""
     rng = np.random.default_rng(0)
     np.save("large.npy", rng.normal(size=(15_000, 6)))
     Path("o.npy").write_bytes(OLD)

@@ -1,5 +1,8 @@
 """`linkshift cluster` of tables in parts: by flag or by size, with options honoured or refused."""
 
+import contextlib
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -187,6 +190,23 @@ def test_interrupted_and_resumed(run, parquet, monkeypatch):
     monkeypatch.setattr(running, "predict", predict)
     run(*given, "--resume")
     assert labels().equals(wanted)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("stage", ["summarise", "fit", "predict"])
+def test_a_ctrl_c_that_is_swallowed_counts(run, parquet, here, monkeypatch, stage):
+    """What is finished is kept, and the file is not written."""
+    work = getattr(running, stage)
+
+    def swallowed(*args, **options):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return work(*args, **options)
+
+    monkeypatch.setattr(running, stage, swallowed)
+    told = run("cluster", parquet, "--out-of-core", "-o", "l.parquet", code=130).stderr
+    assert "--resume goes on" in told
+    assert not (here / "l.parquet").exists()
 
 
 def test_numbers_in_files(here, frame, groups):

@@ -11,7 +11,7 @@ from tests.reference import kmeans as twin
 from linkshift._core.arrays import unit_rows
 from linkshift.kmeans import STARTS, fit_kmeans, nearest_centres
 from linkshift.kmeans.starts import first_centres
-from linkshift.methods import table
+from linkshift.methods import _checks
 
 
 def points(seed=0, n=40, d=3):
@@ -114,4 +114,4 @@ def test_nearest_centres_by_hand():
 
 
 def test_the_command_line_knows_the_same_starts():
-    assert table.STARTS == STARTS
+    assert _checks.STARTS == STARTS

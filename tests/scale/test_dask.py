@@ -19,7 +19,7 @@ import linkshift
 from linkshift import ConstrainedMeanShift, Links
 from linkshift._core.convergence import NotConverged
 from linkshift._core.messages import Refusal
-from linkshift.scale import fit, merge, predict, summarise
+from linkshift.scale import cluster, fit, merge, predict, summarise
 from linkshift.scale.chunks import rows_of_a_chunk
 
 dask = pytest.importorskip("dask", reason="of the extra 'dask'")
@@ -45,7 +45,7 @@ ROWS = table()
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("linkshift.scale.dask.rows_of_a_chunk", lambda d: SIZE)
+    monkeypatch.setattr("linkshift.scale.chunks._ENTRIES", 5 * SIZE)
 
 
 def by_hand(rows=ROWS, seed=0):
@@ -341,8 +341,12 @@ def test_other_columns_are_refused():
         ConstrainedMeanShift().fit,
         linkshift.cluster,
         lambda X: linkshift.MeanShift(bandwidth=2.0).fit(ROWS[:50]).predict(X),
+        lambda X: linkshift.MeanShift(bandwidth=2.0).fit(ROWS[:50]).score_samples(X),
+        lambda X: linkshift.GroupFeatureClustering(2).fit(X),
+        lambda X: ConstrainedMeanShift().fit(X, links=Links(must=[("a", "b")])),
+        lambda X: linkshift.SCML().fit(X, np.arange(len(ROWS)) % 2),
     ],
-    ids=["MeanShift", "ConstrainedMeanShift", "cluster", "predict"],
+    ids=["MeanShift", "CMS", "cluster", "predict", "score_samples", "groups", "ids", "SCML"],
 )
 def test_dask_is_not_pulled_into_memory_without_a_word(call, X):
     with pytest.raises(Refusal, match=r"linkshift\.scale\.dask\.MeanShift"):
@@ -361,7 +365,20 @@ def test_the_extra_is_named_where_dask_is_missing(monkeypatch):
         made().fit(X)
 
 
-def test_chunks_go_by_columns_alone():
-    assert rows_of_a_chunk(1) == rows_of_a_chunk(64) == 1 << 17
-    assert rows_of_a_chunk(65) < 1 << 17
+def test_chunks_go_by_columns_and_landmarks_alone(monkeypatch):
+    monkeypatch.undo()
+    assert rows_of_a_chunk(1) == 1 << 23
+    assert rows_of_a_chunk(64, 8_000) == 1 << 17
+    assert rows_of_a_chunk(1 << 20, 8_000) == 32_000
     assert rows_of_a_chunk(1 << 30) == 1
+
+
+@pytest.mark.parametrize("landmarks", [M, 3 * SIZE // 8])  # columns say the size, or landmarks
+def test_a_table_has_the_same_landmarks_out_of_core(tmp_path, landmarks):
+    np.save(tmp_path / "rows.npy", ROWS)
+    options = {"landmarks": landmarks, "bandwidth": H}
+    table = cluster(tmp_path / "rows.npy", output=tmp_path / "l.parquet", scale="none", **options)
+    found = MeanShift(**options).fit(da.from_array(ROWS, chunks=(700, 5)))
+    ours, theirs = (model.landmarks.density.inputs() for model in (table.model, found.model_))
+    for name in ("X", "bandwidth", "sample_weight"):
+        np.testing.assert_array_equal(ours[name], theirs[name])

@@ -1,6 +1,7 @@
 """Summaries keep the sums of rows, in any order, by any number of threads, and when merged."""
 
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -8,11 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import blobs
 from tests.reference import scale as twin
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
-from linkshift.summaries import merge, summarise
+from linkshift.profiles import Profile
+from linkshift.summaries import landmark_density, merge, partition, place_landmarks, summarise
+from linkshift.summaries import landmarks as landmarks_module
 from linkshift.summaries.partition import grid_cells, train_centres
+from linkshift.summaries.sampling import along_a_line
 
 
 def same_totals(one, other, rtol=1e-9):
@@ -125,6 +130,61 @@ def test_any_number_of_threads(d):
     one, two = (summarise(X, 200, n_jobs=n_jobs) for n_jobs in (1, 3))
     for a, b in zip(one, two, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def blas_threads():
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [2, 16])
+def test_any_number_of_blas_threads(d, dtype):
+    X, weight = blobs(9000, d, seed=5)[0].astype(dtype), np.arange(9000) % 3 + 0.5
+    found = []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            summary = summarise(X, 300, sample_weight=weight)
+            merged = merge([summary, summarise(X[:4000], 300)], 200)
+            density = landmark_density(merged, 2.0, Profile("gaussian"))
+            landmarks = place_landmarks(density, np.arange(len(merged.points)))
+            found.append((*summary, *merged, landmarks.coarse, landmarks.label(X)))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+class Watched(np.ndarray):
+    """Rows that tell how many threads a product of theirs has."""
+
+    seen: ClassVar[list[set[int]]] = []
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if ufunc is np.matmul:
+            self.seen.append(blas_threads())
+        plain = [np.asarray(value) for value in inputs]
+        return getattr(ufunc, method)(*plain, **options)
+
+
+def test_every_product_is_by_one_blas_thread(monkeypatch):
+    """Most BLAS add up in the same order for small products, and none promises it."""
+    X = blobs(9000, 6, seed=5)[0]
+    nearest, seen = partition.nearest, []
+
+    def watched(*args):
+        seen.append(blas_threads())
+        return nearest(*args)
+
+    monkeypatch.setattr(partition, "nearest", watched)
+    monkeypatch.setattr(landmarks_module, "nearest", watched)
+    with threadpool_limits(2, user_api="blas"):
+        summary = summarise(X, 1500)
+        density = landmark_density(summary, 2.0, Profile("gaussian"))
+        place_landmarks(density, np.arange(len(summary.points))).label(X[:500])
+        along_a_line(X.view(Watched), 0)
+    assert len(seen) > 100
+    assert len(Watched.seen) == 1
+    assert all(threads == {1} for threads in [*seen, *Watched.seen])
 
 
 def test_few_rows_are_their_own_landmarks():

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from linkshift._core.interrupts import ask_again
 from linkshift._core.messages import Refusal
 
 __all__ = ["is_device", "replacing", "write_text"]
@@ -68,6 +69,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with temporary.open("r+b") as stream:
             os.fsync(stream.fileno())
+        ask_again()
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 
 from linkshift.cli.streams import prepare
@@ -12,6 +14,7 @@ def main() -> None:
     prepare()
     try:
         from linkshift.cli.app import app
+        from linkshift.cli.talking import INTERRUPTED
     except ModuleNotFoundError as error:
         # Anything else that is missing is no matter of extras.
         if (error.name or "").partition(".")[0] not in ("typer", "rich", "click"):
@@ -22,4 +25,17 @@ def main() -> None:
             file=sys.stderr,
         )
         sys.exit(2)
-    app(prog_name="linkshift")
+    try:
+        app(prog_name="linkshift")
+    except SystemExit as left:
+        if left.code == INTERRUPTED:
+            _leave_at_once(INTERRUPTED)
+        raise
+
+
+def _leave_at_once(code: int) -> None:
+    """Leave without tidying up: what a compiler has left half done may crash when it is freed."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or none
+            stream.flush()
+    os._exit(code)

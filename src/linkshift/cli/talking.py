@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from linkshift._core.compiling import tell_of_compiling
+from linkshift._core.interrupts import ask_again, remembered
 from linkshift._core.messages import Advice, Refusal
 from linkshift._core.text import counted, listed, near
 
@@ -25,6 +26,9 @@ _COMPILING_AGAIN = (
     "Compiling, as in every run: there is no folder to keep compiled code in. Name one in "
     "NUMBA_CACHE_DIR ..."
 )
+
+
+INTERRUPTED = 130  # exit code after Ctrl-C, as shells have it
 
 
 class InputError(Exception):
@@ -47,7 +51,8 @@ def require(what: str, extra: str, *modules: str) -> None:
 def exit_codes() -> Iterator[None]:
     """Leave with 2 after bad input and 130 after Ctrl-C; anything unexpected shows its trace."""
     try:
-        yield
+        with remembered():
+            yield
     except (InputError, Refusal) as error:
         typer.secho("Error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
         typer.echo(_text(error), err=True)
@@ -58,7 +63,7 @@ def exit_codes() -> Iterator[None]:
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         typer.echo("Interrupted. No file was left half-written.", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ class Console:
     @contextmanager
     def progress(self, title: str) -> Iterator[Progress | None]:
         """Draw a bar with the time left while the block runs; nothing where nobody watches."""
+        ask_again()
         if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             yield None
             return
@@ -119,6 +125,7 @@ class Console:
         task = bar.add_task(title, total=None)
 
         def update(done: int, total: int) -> None:
+            ask_again()
             bar.start()  # not before: lines that are said first would tear it
             bar.update(task, completed=done, total=total)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from weakref import WeakKeyDictionary
 
@@ -122,7 +123,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         partial_labels : array-like of shape (n_samples,), default=None
             Known classes, -1 (or None, NaN) where unknown; they become links and join ``links``.
         **unknown
-            Raises. ``sample_weight`` is told which estimators take it.
+            Raises.
 
         Returns
         -------
@@ -147,9 +148,9 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
                 self._instead_of_links,
                 parameter="links",
             )
-        links = self._links_for_fit(links, X)
         with all_or_none(self):
             data = self._read(X, reset=True)
+            links = self._links_for_fit(links, X)
             self._check_combinations()
             rows = self._rows(data)
             closed = closed_links(links, partial_labels, len(rows), counted=self._counts_links)
@@ -169,7 +170,12 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         """Labels of rows that were not in ``fit``; of no rows, none."""
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """Check the data, in ``fit`` and in ``predict``; with "cosine", as rows of length one."""
+        """Check the data, in ``fit`` and behind it: the one place where they come in."""
+        refuse_dask(X, type(self).__name__)
+        return self._checked(X, reset=reset)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Give the data as `_fit` takes them; with "cosine", as rows of length one."""
         data = validate_data(
             self,
             X,
@@ -256,11 +262,24 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "labels_")
-        refuse_dask(X, type(self).__name__)
         data = self._read(X, reset=False)
         return keep_known(
             self._rows(data), self._fit_X, self.labels_, lambda new: self._predict(data[new])
         )
+
+
+_WEIGHTS = """\
+sample_weight : array-like of shape (n_samples,), default=None
+    Counts of rows, not negative, whole or not. A row of weight 2 is the row twice. If links name
+    it, they name the first of the two, and the other moves with it: what a link says does not
+    depend on weights. A row of weight zero follows, and founds no cluster unless links ask for one.
+"""
+
+
+def _with_weights(text: str | None) -> str:
+    """Give the text on ``fit`` with that on weights, before that on links."""
+    before, links, after = cleandoc(text or "").partition("links : Links")
+    return f"{before}{_WEIGHTS}{links}{after}"
 
 
 class WeightedClusterer(LinkedClusterer):
@@ -277,33 +296,11 @@ class WeightedClusterer(LinkedClusterer):
         partial_labels: ArrayLike | None = None,
         **unknown: Any,
     ) -> Self:
-        """Cluster the rows of X under links, with weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data.
-        y : ignored
-            For scikit-learn's conventions only; known classes enter by ``partial_labels``.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Counts of rows, not negative, whole or not. A row of weight 2 is the row twice. If
-            links name it, they name the first of the two, and the other moves with it: what a link
-            says does not depend on weights. A row of weight zero follows, and founds no cluster
-            unless links ask for one.
-        links : Links, default=None
-            Must-links and cannot-links. Those that are keyed by id are found in the index of a
-            DataFrame. An estimator that has no use for links refuses them.
-        partial_labels : array-like of shape (n_samples,), default=None
-            Known classes, -1 (or None, NaN) where unknown; they become links and join ``links``.
-        **unknown
-            Raises.
-
-        Returns
-        -------
-        self
-        """
+        """Cluster the rows of X under links, with weights: the text is below."""
         _refuse_unknown(type(self).__name__, unknown)
         return self._fit_once(X, y, links, partial_labels, sample_weight=sample_weight)
+
+    fit.__doc__ = _with_weights(LinkedClusterer.fit.__doc__)
 
 
 def keep_known(

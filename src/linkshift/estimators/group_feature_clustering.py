@@ -249,7 +249,7 @@ class GroupFeatureClustering(LinkedClusterer):
         tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric in _MATRICES
         return tags
 
-    def _read(self, X: Any, *, reset: bool) -> Samples:
+    def _checked(self, X: Any, *, reset: bool) -> Samples:
         """Kernels of the views, and the tables that they were made from."""
         if not reset:
             return self._read_new(X)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
 from linkshift._core.arrays import Array, Progress, unit_rows
 from linkshift._core.convergence import warn_if_moving
@@ -21,8 +19,9 @@ from linkshift._core.progress import stages, tell
 from linkshift._core.threads import n_threads
 from linkshift.bandwidth import default_bandwidth, neighbour_bandwidth
 from linkshift.bandwidth.rules import checked_bandwidth
-from linkshift.estimators._base import METRICS, Fitted, MetricName
+from linkshift.estimators._base import METRICS, Fitted, MetricName, WeightedClusterer
 from linkshift.estimators._mean_shift_checks import check_combinations, climbs_by_itself
+from linkshift.estimators._mean_shift_evidence import evidence_of
 from linkshift.estimators._mean_shift_landmarks import (
     climb_by_landmarks,
     count_landmarks,
@@ -40,8 +39,8 @@ from linkshift.estimators._mean_shift_parts import (
     work_of,
 )
 from linkshift.estimators._scores import ScoresSamples
-from linkshift.explain import Evidence, Explains, kept_path
-from linkshift.links import ClosedLinks, Links
+from linkshift.explain import Evidence, Explains
+from linkshift.links import ClosedLinks
 from linkshift.modes import Modes, basin_labels, merge_ends, merging_share, nearest_labels
 from linkshift.profiles import Profile, ProfileName, get_profile
 from linkshift.refinement import to_count
@@ -70,7 +69,7 @@ class _State:
     landmarks: Landmarks | None = None  # that stood for rows; the density is theirs
 
 
-class MeanShift(Explains, ScoresSamples):
+class MeanShift(Explains, ScoresSamples, WeightedClusterer):
     r"""Mean shift clustering.
 
     Every point climbs the density of the data until it stands on a mode,
@@ -268,43 +267,14 @@ class MeanShift(Explains, ScoresSamples):
         self.keep_paths = keep_paths
         self.progress = progress
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: ArrayLike,
-        y: object = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        links: Links | None = None,
-        partial_labels: ArrayLike | None = None,
-    ) -> Self:
-        """Cluster the rows of X, as every ``fit`` does, with weights.
-
-        Parameters
-        ----------
-        X, y
-            Data; ``y`` is ignored.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative; a weight of 2 equals the row twice.
-        links, partial_labels : None
-            Mean shift has no use for links, and giving any raises.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_once(X, y, links, partial_labels, sample_weight=sample_weight)
-
     def _fit(  # type: ignore[override]
         self,
         data: Array,
         closed: ClosedLinks,
         *,
-        sample_weight: ArrayLike | None,
+        sample_weight: Array | None,
     ) -> Fitted:
         profile, weight = get_profile(self.kernel), sample_weight
-        if weight is not None:
-            weight = _check_sample_weight(weight, data, dtype=np.float64, ensure_non_negative=True)
         looking, climbing, labelling = stages(self.progress, *work_of(self.bandwidth is None))
         m = None if climbs_by_itself(self) else count_landmarks(self.landmarks, *data.shape)
         bandwidth = self._bandwidth(data, profile, weight, few_rows=m is not None)
@@ -500,41 +470,4 @@ class MeanShift(Explains, ScoresSamples):
         return density
 
     def _evidence(self, row: int) -> Evidence:
-        """Tell what explains a row: its path to its mode."""
-        modes, path, label, notes = self._state.modes, self._path(row), int(self.labels_[row]), []
-        if not self._started_everywhere():
-            notes.append("The fit started elsewhere; the path is what the row would do by itself.")
-        if self._state.cells is not None:
-            notes.append("Rows were pooled in cells: the path is that of the row's cell.")
-        if self._state.landmarks is not None:
-            notes.append("Landmarks stood for rows: the path is over their density.")
-        end = int(basin_labels(path[-1:], modes)[0])
-        mode, told = modes.centers[end], self._state.told
-        cluster = end if told is None else int(told[end])
-        if label == -1:
-            notes.append("It is farther from its mode than the kernel's radius.")
-        elif cluster not in (label, -1):
-            why = "that of a path near it" if self.end_radius + self.path_radius else "nearer"
-            notes.append(
-                f"Its path ends at the mode of cluster {cluster}; that of {label} is {why}."
-            )
-            mode = self.cluster_centers_[label]
-        if told is not None:
-            notes.append("Clusters were merged or split until there were as many as asked for.")
-        return Evidence(self._fit_X, path=path, mode=mode, notes=tuple(notes))
-
-    def _path(self, row: int) -> Array:
-        """Positions of a row as it climbs, or moves with all others."""
-        options = self._options() | {"keep_paths": True}
-        density, cells = self._state.density, self._state.cells
-        points, at = self._fit_X, row
-        if cells is not None:
-            points, at = cells.points, int(cells.member[row])
-        if not self.blurring:
-            return kept_path(ascend(density, points[[at]], **options), 0)
-        weight = density.inputs()["sample_weight"]
-        bandwidth = self._state.bandwidth
-        moved = blur(points, bandwidth, density.profile, sample_weight=weight, **options)
-        path = kept_path(moved, at)
-        moves = np.flatnonzero((path[1:] != path[:-1]).any(axis=1))
-        return path[: int(moves[-1]) + 2 if moves.size else 1]
+        return evidence_of(self, row)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from linkshift._core.lazy import refuse_dask
 from linkshift._core.messages import Refusal
 from linkshift._core.text import short
 from linkshift.links._links import Links
@@ -74,7 +73,6 @@ class BindsLinks:
 
     def _links_for_fit(self, links: Any, X: Any) -> Any:
         """Give the links that ``fit`` was given, or else those that are bound, by row."""
-        refuse_dask(X, type(self).__name__)  # here, where every fit comes by
         bound = self._bound_links
         if links is None or bound is None:
             return _by_row(bound if links is None else links, X)

@@ -5,37 +5,38 @@ Nothing heavy is imported at the top: the command line reads the table for its h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import linkshift
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
+from linkshift.methods._checks import (
+    COUNT,
+    Given,
+    Params,
+    check_both_kinds,
+    check_kmeans,
+    check_links_to_choose_by,
+    check_must_links,
+    check_n_clusters,
+    check_number,
+    check_one_count,
+    check_reach,
+    check_rows,
+    is_by_links,
+)
 
-if TYPE_CHECKING:
-    from linkshift.links import Links
-
-SPACES, DISTANCES = ("input", "kernel", "graph"), ("euclidean", "cosine")
-STARTS = ("k-means++", "random", "greedy")  # of k-means
+DISTANCES = ("euclidean", "cosine")
 SCALES = ("auto", "standard", "minmax", "none")
 CONFLICTS = ("resolve", "refuse")
 ConflictsName = Literal["resolve", "refuse"]
-_COUNT = frozenset({"n_clusters", "max_clusters"})
 MethodName = Literal[
     "auto", "consensus", "kmeans", "mean-shift", "cms", "kernel", "skms", "metric", "groups"
 ]
-Params = Mapping[str, Any]
-
-
-class Given(NamedTuple):
-    """What a method works on: parameters of `cluster` that were set, links, number of rows."""
-
-    params: Params
-    links: Links
-    n_rows: int
 
 
 class Setting(NamedTuple):
@@ -84,13 +85,6 @@ def _describe_kmeans(model: Any) -> str:
     return f"K-means{_by(inner)}, {size}, {starts}{by if len(model.links_) else ''}."
 
 
-def _check_kmeans(params: Params) -> None:
-    _check_n_clusters("kmeans", params)
-    if str(init := params.get("init", "random")) not in STARTS:
-        takes = f"init must be one of {', '.join(STARTS)}; got {init!r}."
-        raise Refusal(takes, "linkshift.KMeans takes centres of your own.", parameter="init")
-
-
 def _make_mean_shift(
     setting: Setting,
     bandwidth: Any = None,
@@ -106,7 +100,7 @@ def _make_mean_shift(
         model: Any = _make_kernel("project", setting, n_neighbors, metric)
     elif space == "graph":
         model = linkshift.GraphMeanShift(n_neighbors=n_neighbors, **common)
-    elif _is_by_links(bandwidth):
+    elif is_by_links(bandwidth):
         model = linkshift.PathMeanShift(kernel=profile, **common)
     else:
         model = linkshift.MeanShift(
@@ -115,10 +109,6 @@ def _make_mean_shift(
     if setting.has_links or count:
         return linkshift.RefinedClustering(model, metric=metric, **count)
     return model
-
-
-def _is_by_links(bandwidth: Any) -> bool:
-    return isinstance(bandwidth, str) and bandwidth == "links"
 
 
 def _inner(model: Any) -> tuple[Any, str]:
@@ -160,58 +150,13 @@ def _describe_bandwidth(model: Any) -> str:
         source = "" if k is None else f" (distance to neighbour {k})"
         return f"bandwidth {float(h.min()):.4g} to {float(h.max()):.4g}{source}"
     asked = getattr(model, "bandwidth", "links")
-    chosen = " (chosen by links)" if _is_by_links(asked) else ""
+    chosen = " (chosen by links)" if is_by_links(asked) else ""
     return f"bandwidth {h:.4g}{' (from the data)' if asked is None else chosen}"
 
 
 def _bandwidth_of_mean_shift(model: Any) -> Any:
     inner, space = _inner(model)
     return inner.bandwidth_ if space == "input" else None
-
-
-def _check_one_count(params: Params) -> None:
-    if params.keys() >= _COUNT:
-        raise Refusal(
-            "n_clusters says how many clusters there are, max_clusters at most how many.",
-            "Give one of them.",
-            command="Give --clusters or --max-clusters.",
-            parameter="max_clusters",
-        )
-
-
-def _check_reach(params: Params) -> None:
-    """Refuse parameters that say twice how far rows see, where they move, or how many groups."""
-    _check_one_count(params)
-    space = params.get("space")
-    if space not in (None, *SPACES):
-        raise Refusal(
-            f"space must be {' or '.join(map(repr, SPACES))}, got {space!r}.", parameter="space"
-        )
-    if space not in (None, "input") and not params.keys().isdisjoint({"bandwidth", "kernel"}):
-        raise Refusal(
-            f"In a {space}'s space rows see as far as the number of neighbours says.",
-            "bandwidth and kernel are for space='input'.",
-            command=f"--bandwidth and --kernel have no meaning with --space {space}; leave them "
-            "out.",
-            parameter="space",
-        )
-    if params.keys() >= {"bandwidth", "n_neighbors"}:
-        raise Refusal(
-            "A bandwidth and a number of neighbours both say how far the kernel sees.",
-            "Give bandwidth or n_neighbors.",
-            command="Give --bandwidth or --n-neighbors.",
-            parameter="n_neighbors",
-        )
-
-
-def _check_links_to_choose_by(given: Given) -> None:
-    if _is_by_links(given.params.get("bandwidth")) and not len(given.links):
-        raise Refusal(
-            "The bandwidth is to be chosen by links, and there are none.",
-            "Give links or partial_labels, or leave bandwidth out.",
-            command="Give some with --links or --labels-column, or leave --bandwidth out.",
-            parameter="bandwidth",
-        )
 
 
 def _make_constrained(setting: Setting, **params: Any) -> Any:
@@ -228,17 +173,6 @@ def _describe_constrained(model: Any) -> str:
 
 def _bandwidth_of_constrained(model: Any) -> Any:
     return None if model.bandwidth is None else float(model.bandwidth_[0])
-
-
-def _check_number(params: Params) -> None:
-    _check_one_count(params)
-    if _is_by_links(params.get("bandwidth")):
-        raise Refusal(
-            "Constrained mean shift takes a bandwidth as a number; mean shift chooses by links.",
-            "Use method='mean-shift', or give a number.",
-            command="Use --method mean-shift, or give --bandwidth a number.",
-            parameter="bandwidth",
-        )
 
 
 def _make_kernel(
@@ -259,24 +193,6 @@ def _describe_kernel(verb: str, model: Any) -> str:
     )
 
 
-def _check_must_links(given: Given) -> None:
-    if given.links.separates:
-        raise Refusal(
-            "A projection takes must-links only, and there are cannot-links (known labels of two "
-            "classes and more make some).",
-            "Use method='skms', which takes both, or keep the must-links: Links(must=links.must).",
-            command="Use --method skms, which takes both.",
-            parameter="links",
-        )
-    if (given.links.must_confidence < 1).any():
-        raise Refusal(
-            "A projection takes links that are certain, and some have a confidence below 1.",
-            "Use method='skms', or drop them.",
-            command="Use --method skms, or drop them.",
-            parameter="links",
-        )
-
-
 def _make_metric(setting: Setting, n_neighbors: int | None = None) -> Any:
     return linkshift.MetricMeanShift(**setting.neighbours(n_neighbors))
 
@@ -286,19 +202,6 @@ def _describe_metric(model: Any) -> str:
         f"Mean shift under a metric learned from {counted(len(model.links_), 'link')}, "
         f"{counted(len(model.metric_.components_), 'dimension')}, {model.n_neighbors} neighbours."
     )
-
-
-def _check_both_kinds(given: Given) -> None:
-    must, cannot = len(given.links.must), int(given.links.separates)
-    if not (must and cannot):
-        which = "none" if not must + cannot else f"no {'cannot' if must else 'must'}-links"
-        raise Refusal(
-            "A metric is learned from must-links and cannot-links, or known labels, and there are "
-            f"{which}.",
-            "Give links or partial_labels, or use method='mean-shift'.",
-            command="Give some with --links or --labels-column, or use --method mean-shift.",
-            parameter="links",
-        )
 
 
 def _make_groups(setting: Setting, n_clusters: int) -> Any:
@@ -316,27 +219,6 @@ def _describe_groups(model: Any) -> str:
         f"{model.n_clusters} clusters of {low:,} to {high:,} rows, "
         f"{counted(model.n_init, 'start')}{by}."
     )
-
-
-def _check_n_clusters(method: str, params: Params) -> None:
-    if "n_clusters" not in params:
-        raise Refusal(
-            f"The method {method} has to be told the number of clusters.",
-            "Give n_clusters.",
-            command="Give --clusters K.",
-            parameter="n_clusters",
-        )
-
-
-def _check_rows(given: Given) -> None:
-    n_clusters = given.params["n_clusters"]
-    if n_clusters > given.n_rows:
-        raise Refusal(
-            f"{n_clusters} clusters are asked for, of {counted(given.n_rows, 'row')}.",
-            "Take a smaller n_clusters.",
-            command="Take a smaller --clusters.",
-            parameter="n_clusters",
-        )
 
 
 def _nothing(_: Any) -> None:
@@ -391,10 +273,10 @@ _ROWS = (
     Method(
         "consensus",
         "the partition that many ways of looking at neighbourhoods agree on, under links",
-        frozenset({"n_neighbors", "metric", *_COUNT}),
+        frozenset({"n_neighbors", "metric", *COUNT}),
         make=_make_consensus,
         describe=_describe_consensus,
-        check_params=_check_one_count,
+        check_params=check_one_count,
         conflicts="softened",
     ),
     Method(
@@ -403,19 +285,19 @@ _ROWS = (
         frozenset({"n_clusters", "init", "metric", "max_iter"}),
         make=_make_kmeans,
         describe=_describe_kmeans,
-        check_params=_check_kmeans,
-        check_given=_check_rows,
+        check_params=check_kmeans,
+        check_given=check_rows,
         conflicts="weighed",
         takes_weights=True,
     ),
     Method(
         "mean-shift",
         "plain mean shift, then refine where there are links",
-        frozenset({"bandwidth", "kernel", "n_neighbors", "space", "metric", "max_iter", *_COUNT}),
+        frozenset({"bandwidth", "kernel", "n_neighbors", "space", "metric", "max_iter", *COUNT}),
         make=_make_mean_shift,
         describe=_describe_mean_shift,
-        check_params=_check_reach,
-        check_given=_check_links_to_choose_by,
+        check_params=check_reach,
+        check_given=check_links_to_choose_by,
         bandwidth=_bandwidth_of_mean_shift,
         conflicts="weighed",
         takes_weights=True,
@@ -423,10 +305,10 @@ _ROWS = (
     Method(
         "cms",
         "constrained mean shift, bent by cannot-links; finds the bandwidth itself",
-        frozenset({"bandwidth", "metric", "max_iter", *_COUNT}),
+        frozenset({"bandwidth", "metric", "max_iter", *COUNT}),
         make=_make_constrained,
         describe=_describe_constrained,
-        check_params=_check_number,
+        check_params=check_number,
         bandwidth=_bandwidth_of_constrained,
         conflicts="softened",
         takes_weights=True,
@@ -437,7 +319,7 @@ _ROWS = (
         frozenset({"n_neighbors", "metric", "max_iter"}),
         make=partial(_make_kernel, "project"),
         describe=partial(_describe_kernel, "projected by"),
-        check_given=_check_must_links,
+        check_given=check_must_links,
     ),
     Method(
         "skms",
@@ -452,7 +334,7 @@ _ROWS = (
         frozenset({"n_neighbors", "max_iter"}),
         make=_make_metric,
         describe=_describe_metric,
-        check_given=_check_both_kinds,
+        check_given=check_both_kinds,
     ),
     Method(
         "groups",
@@ -460,8 +342,8 @@ _ROWS = (
         frozenset({"n_clusters", "views", "max_iter"}),
         make=_make_groups,
         describe=_describe_groups,
-        check_params=partial(_check_n_clusters, "groups"),
-        check_given=_check_rows,
+        check_params=partial(check_n_clusters, "groups"),
+        check_given=check_rows,
         conflicts="softened",
     ),
 )
@@ -489,7 +371,7 @@ def check_params(method: str, params: Params) -> None:
     Of "auto" all is taken that some method takes.
     """
     if method == "auto":
-        _check_reach(params)
+        check_reach(params)
         return
     row = METHODS[method]
     for name in (name for name in params if name not in row.uses):

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from linkshift._core.arrays import Array
 from linkshift._core.attributes import all_or_none
+from linkshift._core.lazy import refuse_dask
 from linkshift.links import BindsLinks, Links
 from linkshift.metric_learning.bases import label_bases, link_bases
 from linkshift.metric_learning.learning import Learned, learn
@@ -269,6 +270,7 @@ class SCML(BindsLinks, _OnlyGlobal, _Transforms, BaseEstimator):
         -------
         self
         """
+        refuse_dask(X, type(self).__name__)
         links = self._links_for_fit(links, X)
         self._check_options(y, links)
         if links is not None:
@@ -466,6 +468,7 @@ class SCML(BindsLinks, _OnlyGlobal, _Transforms, BaseEstimator):
 
     def _checked(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
+        refuse_dask(X, type(self).__name__)
         return validate_data(self, X, dtype=_FLOATS, reset=False)
 
     @property

@@ -5,9 +5,10 @@ summarised where it is, summaries are merged, one machine fits, and all of them 
 does all four for a table that is larger than memory.
 """
 
+from linkshift.scale.clustering import cluster
 from linkshift.scale.linked import LinkedModel
 from linkshift.scale.model import Model, fit, predict
-from linkshift.scale.running import TableClusters, cluster
+from linkshift.scale.running import TableClusters
 from linkshift.summaries import Summary, merge, summarise
 
 __all__ = [

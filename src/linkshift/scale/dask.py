@@ -81,14 +81,15 @@ class MeanShift(ClusterMixin, BaseEstimator):
     Notes
     -----
     Centres depend on the rows and their order alone: not on workers, threads or scheduling, nor on
-    blocks or partitions, because chunks have 131,072 rows (beyond 64 columns, 8,388,608 entries)
-    wherever these end. Labels follow row by row; in other blocks a row that lies between two
+    blocks or partitions, because chunks have 2^23 numbers, and at least four rows for each
+    landmark, wherever these end: landmarks are those of :func:`linkshift.scale.cluster`, of a
+    table that is not scaled. Labels follow row by row; in other blocks a row that lies between two
     clusters to the last digit may go to the other one.
 
     ``fit`` reads X once, and ``labels_`` once more: ``X.persist()`` first, if the workers can hold
     it. Where lengths of blocks are not known, as in data frames, they are counted first; from
     Parquet that reads one column. A worker holds a chunk and the blocks that it is cut from, and
-    about as much again: 16 m rows in float64, see :func:`linkshift.scale.summarise`.
+    what :func:`linkshift.scale.summarise` takes beside it: 16 m rows in float64, and more.
 
     Examples
     --------
@@ -190,7 +191,7 @@ class MeanShift(ClusterMixin, BaseEstimator):
         n, d = rows.shape
         if not n:
             raise Refusal("X has no rows.", "Give at least one.", parameter="X")
-        size = rows_of_a_chunk(d)
+        size = rows_of_a_chunk(d, self.landmarks)
         # Not "p2p", which starts over when a worker is lost; mostly, blocks are cut and joined.
         rows = rows.rechunk({0: size, 1: -1}, method="tasks")
         blocks = rows.to_delayed().ravel()

@@ -12,20 +12,14 @@ from linkshift._core.arrays import Array, Progress
 from linkshift._core.messages import Advice, Refusal, warn
 from linkshift._core.progress import tell
 from linkshift._core.text import counted, listed, near, short
+from linkshift.scale.chunks import rows_of_a_chunk
 from linkshift.scale.tables import ArrayTable, Chunk, Table, Taken
 from linkshift.tables.columns import LARGEST
 from linkshift.tables.ids import says_ids
 from linkshift.tables.lists import part_names
 from linkshift.tables.scaling import Moments
 
-__all__ = ["Survey", "chunk_rows", "survey_table"]
-
-_ENTRIES = 1 << 23  # numbers of a chunk
-
-
-def chunk_rows(d: int, least: int = 1) -> int:
-    """How many rows of d columns make a chunk: eight million numbers."""
-    return max(_ENTRIES // d, least)
+__all__ = ["Survey", "survey_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +124,7 @@ def survey_table(
     is_number = columns is None and not isinstance(table, ArrayTable)
     may_be_ids = [c.name for c in taken if c.width is None] if is_number else []
     n_rows = table.n_rows
-    for chunk in table.chunks(taken, chunk_rows(len(sums.names)), id_column):
+    for chunk in table.chunks(taken, rows_of_a_chunk(len(sums.names)), id_column):
         _refuse_gaps(table, chunk, sums.names)
         sums.add(chunk.rows)
         ids.add(chunk)

@@ -25,7 +25,10 @@ _HALVINGS = 24
 
 
 def nearest(rows: Array, centres: Array, middle: Array, unit: float) -> Array:
-    """Index of the nearest centre of each row, by inner products about a middle, in its units."""
+    """Index of the nearest centre of each row, by inner products about a middle, in its units.
+
+    Callers keep BLAS to one thread: no number of threads may change the order of sums.
+    """
     about = ((centres - middle) / unit).astype(rows.dtype)
     squares = 0.5 * np.einsum("ij,ij->i", about, about)
     found = np.empty(rows.shape[0], dtype=np.intp)
@@ -54,7 +57,7 @@ class Centres:
         def task(first: int) -> None:
             label[first : first + step] = self._assign(rows[first : first + step])
 
-        with one_blas_thread():  # of sums whose order no number of threads may change
+        with one_blas_thread():
             pool.map(task, range(0, rows.shape[0], step))
         return label
 
@@ -72,6 +75,7 @@ class Centres:
         return label
 
 
+@one_blas_thread()
 def train_centres(rows: Array, weight: Array, m: int, seed: int) -> Centres:
     """Find about m centres, of rows that are drawn evenly, 16 for each centre.
 
@@ -92,12 +96,12 @@ def train_centres(rows: Array, weight: Array, m: int, seed: int) -> Centres:
     for c in range(coarse.shape[0]):
         own = cell == c
         near = coarse[c].astype(some.dtype)
-        with one_blas_thread():
-            fine.append(_lloyd(some[own], count[own], int(quota[c]), near, unit))
+        fine.append(_lloyd(some[own], count[own], int(quota[c]), near, unit))
     start = np.concatenate([[0], np.cumsum(quota)])
     return Centres(coarse, np.concatenate(fine), start, middle, unit)
 
 
+@one_blas_thread()
 def coarse_centres(rows: Array, weight: Array, m: int) -> tuple[Array, Array, float]:
     """Centres of about sqrt(m) coarse cells in float64, their middle, and how far rows reach.
 
@@ -111,8 +115,7 @@ def coarse_centres(rows: Array, weight: Array, m: int) -> tuple[Array, Array, fl
     some = np.arange(rows.shape[0])
     if some.size > _LEAST_TRAIN:  # many for each of few cells
         some = np.unique(evenly(weight, max(_LEAST_TRAIN, 64 * k)))
-    with one_blas_thread():
-        centres = _lloyd(rows[some], weight[some], k, middle, unit)
+    centres = _lloyd(rows[some], weight[some], k, middle, unit)
     used = np.unique(nearest(rows, centres, middle, unit))  # a cell without rows has no centres
     return centres[used], middle, unit
 

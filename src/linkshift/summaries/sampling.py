@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkshift._core.arrays import Array
+from linkshift._core.threads import one_blas_thread
 
 __all__ = ["along_a_line", "even_rows", "evenly"]
 
@@ -21,6 +22,7 @@ def even_rows(rows: Array, size: int, seed: int, weight: Array | None = None) ->
     return np.unique(order[evenly(share, size)])
 
 
+@one_blas_thread()  # ties and near ties would be in another order
 def along_a_line(rows: Array, seed: int) -> Array:
     """Order of the rows along a line of random direction, in units of the columns' ranges."""
     span = rows.max(axis=0).astype(np.float64) - rows.min(axis=0)

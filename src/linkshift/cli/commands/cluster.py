@@ -16,7 +16,8 @@ from linkshift.cli.out_of_core import cluster_in_parts, why_in_parts
 from linkshift.cli.talking import Console, InputError, kept_links, passed_on, shown_sizes
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
-from linkshift.methods.table import CONFLICTS, DISTANCES, SPACES, STARTS
+from linkshift.methods._checks import SPACES, STARTS
+from linkshift.methods.table import CONFLICTS, DISTANCES
 
 if TYPE_CHECKING:
     from linkshift.cli.reading.problem import Problem, Source

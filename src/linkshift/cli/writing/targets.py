@@ -13,6 +13,7 @@ from typing import Any
 
 from linkshift import __version__
 from linkshift._core import files
+from linkshift._core.interrupts import ask_again
 from linkshift.cli.talking import InputError, require
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".npz")
@@ -109,6 +110,7 @@ def write_text(path: Path, text: str) -> None:
 def print_text(text: str) -> None:
     """Put data on stdout."""
     _check_stdout()
+    ask_again()
     sys.stdout.write(text)
     sys.stdout.flush()
 
