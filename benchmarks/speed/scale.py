@@ -1,7 +1,12 @@
-"""Many rows: time, memory and faithfulness of landmarks against n, beside mini-batch k-means.
+"""Many rows: time, memory and faithfulness against n, of every estimator and beside others.
 
-Parts: "mixture" (the default), named by LINKSHIFT_SCALE with commas between. Every line is a
-process of its own, so that the most memory it ever held says what the fit took.
+Parts, named by LINKSHIFT_SCALE with commas between:
+- "mixture" (the default): landmarks of fifty Gaussians, beside mini-batch k-means told fifty.
+- "growth": every estimator and those of others, in ten columns, up to a million rows, each until
+  a fit takes more than a minute of CPU.
+- "links": constrained mean shift of 60,000 real rows with 2,000 links, exact and by landmarks.
+- "blobs": 100,000 rows in three columns, beside MeanShift++.
+Every line is a process of its own, so that the most memory it ever held says what the fit took.
 """
 
 from __future__ import annotations
@@ -13,24 +18,29 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import MiniBatchKMeans
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.harness import Array, Options, Row, Times, run_parts
-from linkshift import MeanShift
+from benchmarks.speed.scale_methods import GROWTH, LINKED, METHODS, PLAIN
+from linkshift import Links
+from linkshift.datasets import load
 
-TITLE = "Landmarks of a mixture of Gaussians, float32: CPU seconds, MB besides X, ARI"
+TITLE = "Very many rows: CPU seconds, MB besides X, ARI"
 N_CENTERS = 50
+LIMIT = 60.0  # CPU seconds of a fit, after which larger tables are not tried
 _CHUNK = 100_000  # rows made at a time: making them must not hold more than the fit
 _WARM = 2_000
+_LINKS = 200
 
 
 def run(options: Options) -> Iterator[Row]:
-    yield from run_parts("LINKSHIFT_SCALE", {"mixture": mixture}, ("mixture",), options)
+    parts = {"mixture": mixture, "growth": growth, "links": links, "blobs": blobs}
+    yield from run_parts("LINKSHIFT_SCALE", parts, ("mixture",), options)
 
 
 def mixture(options: Options) -> Iterator[Row]:
@@ -38,17 +48,47 @@ def mixture(options: Options) -> Iterator[Row]:
     sizes = options.pick((9_000,), (10_000, 100_000), (10_000, 100_000, 1_000_000))
     for d in options.pick((10,), (10, 64), (10, 64)):
         for n in sizes:
-            for method in METHODS:
-                yield in_a_process(method, n, d, options.seed)
+            for method in PLAIN:
+                yield in_a_process("gaussians", method, n, d, options.seed)
 
 
-def in_a_process(method: str, n: int, d: int, seed: int) -> Row:
+def growth(options: Options) -> Iterator[Row]:
+    """Take the same Gaussians in ten columns: who gets how far within a minute of CPU."""
+    sizes = options.pick(
+        (500,), (2_000, 10_000), (2_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    )
+    for method in GROWTH:
+        for n in sizes:
+            row = in_a_process("gaussians", method, n, 10, options.seed)
+            yield row
+            if row.cells["refused"] or row.raw[method].cpu[0] > LIMIT:
+                break
+
+
+def links(options: Options) -> Iterator[Row]:
+    """Rows of cms_dkm-mnist, 2,000 links: exact beside landmarks, on the same draws."""
+    n = options.pick(1_500, 10_000, 60_000)
+    for draw in range(options.repeats):
+        for method in LINKED:
+            yield in_a_process("mnist", method, n, 10, options.seed + draw)
+
+
+def blobs(options: Options) -> Iterator[Row]:
+    """Ten blobs of scikit-learn in three columns; the nearest centre is the best that there is."""
+    n = options.pick(3_000, 100_000, 100_000)
+    for draw in range(options.repeats):
+        for method in METHODS["blobs"]:
+            yield in_a_process("blobs", method, n, 3, options.seed + draw)
+
+
+def in_a_process(data: str, method: str, n: int, d: int, seed: int) -> Row:
     """Measure one fit in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.speed.scale", method, str(n), str(d), str(seed)]
+    numbers = map(str, (n, d, seed))
+    command = [sys.executable, "-m", "benchmarks.speed.scale", data, method, *numbers]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     cells: dict[str, Any] = json.loads(done.stdout)
     times = Times([cells.pop("seconds")], [cells["CPU s"]])
-    return Row({"method": method, "n": n, "d": d, **cells}, {method: times})
+    return Row({"method": method, "n": n, "d": d, "draw": seed, **cells}, {method: times})
 
 
 def gaussians(n: int, d: int, seed: int) -> tuple[Array, Array]:
@@ -64,31 +104,36 @@ def gaussians(n: int, d: int, seed: int) -> tuple[Array, Array]:
     return X, y
 
 
-def by_landmarks(X: Array) -> tuple[Array, float | None]:
-    model = MeanShift(kernel="gaussian", landmarks=min(8_000, len(X) // 2)).fit(X)
-    return model.labels_, getattr(model, "fidelity_", None)
+def made(data: str, n: int, d: int, seed: int) -> tuple[Array, Array, Links | None]:
+    """Rows, what they are of, and links between them."""
+    if data == "blobs":
+        X, y = make_blobs(n, d, centers=10, random_state=seed)
+        return X, y, None
+    if data == "mnist":
+        X, y = (getattr(load("cms_dkm-mnist"), part) for part in "Xy")
+        rows = np.random.default_rng(0).permutation(len(X))[:n]
+        X, y = X[rows], y[rows]
+        return X, y, Links.sample(y, min(2_000, n // 4), random_state=seed)
+    X, y = gaussians(n, d, seed)
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(n, size=(_LINKS, 2), replace=False)
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    return X, y, Links(pairs[same], pairs[~same])
 
 
-def by_batches(X: Array) -> tuple[Array, None]:
-    return MiniBatchKMeans(N_CENTERS, n_init=3, random_state=0).fit(X).labels_, None
-
-
-METHODS: dict[str, Callable[[Array], tuple[Array, float | None]]] = {
-    "landmarks": by_landmarks,
-    "MiniBatchKMeans, told 50": by_batches,
-}
-
-
-def measure(method: str, n: int, d: int, seed: int) -> dict[str, Any]:
+def measure(data: str, method: str, n: int, d: int, seed: int) -> dict[str, Any]:
     """Fit once, after a small fit that loads and compiles."""
-    fit = METHODS[method]
+    fit = METHODS[data][method]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit(gaussians(_WARM, d, seed)[0])
-        X, y = gaussians(n, d, seed)
+        fit(*made(data, min(n, _WARM), d, seed))
+        X, y, linked = made(data, n, d, seed)
         before = _most_megabytes()
         wall, cpu = time.perf_counter(), time.process_time()
-        labels, fidelity = fit(X)
+        try:
+            labels, fidelity = fit(X, y, linked)
+        except (ValueError, MemoryError) as error:
+            return {"refused": str(error)[:60], "CPU s": 0.0, "seconds": 0.0}
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return {
         "CPU s": cpu,
@@ -96,6 +141,7 @@ def measure(method: str, n: int, d: int, seed: int) -> dict[str, Any]:
         "clusters": int(np.unique(labels).size),
         "ARI to truth": float(adjusted_rand_score(y, labels)),
         "fidelity": fidelity,
+        "refused": "",
         "seconds": wall,
     }
 
@@ -107,5 +153,5 @@ def _most_megabytes() -> float:
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    name, *numbers = sys.argv[1:]
-    print(json.dumps(measure(name, *map(int, numbers))))
+    data, name, *numbers = sys.argv[1:]
+    print(json.dumps(measure(data, name, *map(int, numbers))))
