@@ -151,7 +151,7 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         or with "auto" above 10,000 rows (2,000 landmarks then, and a warning that tells how
         faithful they are), rows that links name and landmarks are shifted, each row goes with the
         nearest of these, and then all rows settle by links and neighbours as ever. Time then grows
-        with n log n instead of n^1.7.
+        about linearly with the rows, instead of like n^1.7.
     keep_history : bool, default=False
         Keep the positions of all iterations in ``history_``, for pictures and for ``refit``.
     n_jobs : int, default=None
