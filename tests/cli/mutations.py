@@ -57,6 +57,8 @@ OPTIONS = (
     ("--id-column", "x"),
     ("--labels-column", "y"),
     ("--labels-column", "name"),
+    ("--weights", "x"),
+    ("--weights", "name"),
     ("--columns", "x"),
     ("--columns", "x,y,name"),
     ("--no-header",),

@@ -105,7 +105,7 @@ def test_columns_twice_empty_or_taken(refused, data):
     assert "twice" in refused("cluster", data, "--columns", "x,x")
     assert "--columns is empty" in refused("cluster", data, "--columns", ",")
     message = refused("cluster", data, "--columns", "x,name", "--id-column", "name")
-    assert "holds ids or labels" in message
+    assert "holds ids, labels or weights" in message
     message = refused("cluster", data, "--id-column", "name", "--labels-column", "name")
     assert "both name 'name'" in message
 

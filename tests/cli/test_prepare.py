@@ -134,6 +134,6 @@ def test_what_cannot_be_prepared(refused, here, mixed, groups):
     assert "no column 'q'" in refused("cluster", "t.csv", "--prepare", "--columns", "q")
     assert "twice" in refused("cluster", "t.csv", "--prepare", "--columns", "age,age")
     named = ("--columns", "name,age", "--id-column", "name")
-    assert "holds ids or labels" in refused("cluster", "t.csv", "--prepare", *named)
+    assert "holds ids, labels or weights" in refused("cluster", "t.csv", "--prepare", *named)
     np.savez("v.npz", X=groups, other=np.arange(60))
     assert "another array" in refused("cluster", "v.npz", "--prepare", "--columns", "other")

@@ -23,6 +23,8 @@ _HELP = {
     "together": "Rows with the same entry in this column belong together. May be given again.",
     "columns": "Columns to cluster. Default: all that are numeric.",
     "labels": "Column of known labels (empty or -1: unknown), used as links.",
+    "weights": "Column of weights, which is no feature then: a row of weight 2 counts as the row "
+    "twice, one of weight 0 follows the others. For kmeans, mean-shift and cms.",
     "header": "Whether the first line holds names.",
     "prepare": "Make numbers of all columns as a person would: a column for each value of text, "
     "gaps filled and marked, logarithms for heavy tails, columns scaled, principal components from "
@@ -75,6 +77,7 @@ TogetherWithin = Annotated[list[str] | None, value("COLUMN", _HELP["together"])]
 Columns = Annotated[str | None, value("A,B,C", _HELP["columns"])]
 IdColumn = Annotated[str | None, value("NAME", "Column that names the rows, for links and output.")]
 LabelsColumn = Annotated[str | None, value("NAME", _HELP["labels"])]
+Weights = Annotated[str | None, value("COLUMN", _HELP["weights"])]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help=_HELP["header"])]
 Model = Annotated[Path, argument("MODEL", "Model from linkshift cluster --save: .npz.")]
 

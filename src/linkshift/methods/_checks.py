@@ -94,6 +94,25 @@ def check_links_to_choose_by(given: Given) -> None:
         )
 
 
+def check_weighted(params: Params) -> None:
+    """Refuse parameters that take rows without weights."""
+    space = params.get("space")
+    if space not in (None, "input"):
+        raise Refusal(
+            f"In a {space}'s space rows have no weights.",
+            "Leave space out, or sample_weight.",
+            command="Leave --space out, or --weights.",
+            parameter="sample_weight",
+        )
+    if is_by_links(params.get("bandwidth")):
+        raise Refusal(
+            "A bandwidth that links choose is for rows without weights.",
+            "Give bandwidth a number, or leave sample_weight out.",
+            command="Give --bandwidth a number, or leave --weights out.",
+            parameter="sample_weight",
+        )
+
+
 def check_number(params: Params) -> None:
     check_one_count(params)
     if is_by_links(params.get("bandwidth")):

@@ -213,7 +213,7 @@ def cluster(
     row = METHODS[choice.method]
     check_params(row.name, asked if n_views == 1 else {**asked, "views": tables})
     if sample_weight is not None:
-        check_takes_weights(row.name, method)
+        check_takes_weights(row.name, method, asked)
     row.check_given(Given(asked, joined, n_rows))
     weighs = row.conflicts != "refused"  # others want links that are certain
     if weighs and answers.doubted is not None:

@@ -27,6 +27,7 @@ from linkshift.methods._checks import (
     check_one_count,
     check_reach,
     check_rows,
+    check_weighted,
     is_by_links,
 )
 
@@ -388,14 +389,16 @@ def check_params(method: str, params: Params) -> None:
     row.check_params(params)
 
 
-def check_takes_weights(method: str, asked: str) -> None:
+def check_takes_weights(method: str, asked: str, params: Params) -> None:
     """Refuse weights that a method would ignore; ``asked`` is what the user asked for."""
     if METHODS[method].takes_weights:
+        check_weighted(params)
         return
     takers = [other.name for other in _ROWS if other.takes_weights]
     chosen = " that auto chose" if asked == "auto" else ""
     raise Refusal(
         f"The method {method}{chosen} does not take weights of rows.",
         f"Use method={' or '.join(map(repr, takers))}, or leave sample_weight out.",
+        command=f"Use --method {' or '.join(takers)}, or leave --weights out.",
         parameter="sample_weight",
     )

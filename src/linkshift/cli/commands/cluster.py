@@ -17,7 +17,7 @@ from linkshift.cli.talking import Console, InputError, kept_links, passed_on, sh
 from linkshift.cli.writing import targets
 from linkshift.methods import METHODS, Choice, check_params
 from linkshift.methods._checks import SPACES, STARTS
-from linkshift.methods.table import CONFLICTS, DISTANCES
+from linkshift.methods.table import CONFLICTS, DISTANCES, check_takes_weights
 
 if TYPE_CHECKING:
     from linkshift.cli.reading.problem import Problem, Source
@@ -77,6 +77,7 @@ def cluster(
     columns: opt.Columns = None,
     id_column: opt.IdColumn = None,
     labels_column: opt.LabelsColumn = None,
+    weights: opt.Weights = None,
     header: opt.Header = None,
     scale: opt.Scale = "auto",
     prepare: opt.Prepare = False,
@@ -125,6 +126,8 @@ def cluster(
     given |= {"max_iter": max_iter, "init": init}
     params = {name: value for name, value in given.items() if value is not None}
     check_params(method, params | ({"views": view} if view else {}))
+    if weights is not None and method != AUTO:  # whose choice is told when it is made
+        check_takes_weights(method, method, params)
     if report is None:
         opt.refuse("is for the page of --report. Give both, or leave it out.", show=show)
     written = {"output": output, "plot": plot, "report": report, "save": save}
@@ -137,7 +140,7 @@ def cluster(
 
     asked = (prepare, pca, opt.asked_for(ctx, "scale"))
     grouped = tuple(apart_within or ()), tuple(together_within or ())
-    read = (id_column, labels_column, header, *asked, *grouped, show)
+    read = (id_column, labels_column, header, *asked, *grouped, show, weights)
     source = Source(data, links, columns, *read)
     takes_views: bool | None = method != AUTO and METHODS[method].takes_views
     if method == AUTO:  # else the data decide
@@ -165,6 +168,7 @@ def cluster(
         labels_like=None
         if labels_like is None
         else read_labels_like(labels_like, problem, id_column, console),
+        sample_weight=problem.weights,
         random_state=seed,
         n_jobs=threads,
         **params,
@@ -309,7 +313,7 @@ def _scaling(problem: Problem, scale: str, asked: dict[str, Any]) -> Scaling:
 
     scale = scale_for(scale, asked, made=problem.recipe is not None)
     if problem.views is None:
-        return Scaling.of(problem.X, scale, problem.names)
+        return Scaling.of(problem.X, scale, problem.names, weight=problem.weights)
     return Scaling.of_views(problem.X, scale, problem.names, problem.views)
 
 

@@ -143,7 +143,9 @@ def _named_columns(
     for name in names:
         check_column(table, name, "--columns")
         if name in reserved:
-            raise InputError(f"column {name!r} holds ids or labels; take it out of --columns.")
+            raise InputError(
+                f"column {name!r} holds ids, labels or weights; take it out of --columns."
+            )
         if names.count(name) > 1:
             raise InputError(f"--columns names {name!r} twice. Name it once.")
         if table.kind(name) not in ("number", "true/false"):
@@ -323,6 +325,33 @@ def partial_labels(table: Table, column: str) -> list[Any]:
                 "are names or whole numbers; choose another column."
             )
     return labels
+
+
+def row_weights(table: Table, column: str) -> NDArray[np.float64]:
+    """Give the weights of the rows: numbers from zero on, not all zero."""
+    cells = _cells(table, column, "--weights")
+    weights = np.array([_number(cell) for cell in cells], dtype=np.float64)
+    wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+    if wrong.size:
+        row = int(wrong[0])
+        held = "no weight" if cells[row] in (None, "") else short(cells[row])
+        raise InputError(
+            f"{table.place(row)}: --weights {column}: row {row} has {held}. Weights are numbers "
+            "from 0 on, one for each row; correct them, or choose another column."
+        )
+    if not weights.any():
+        raise InputError(
+            f"{table.path}: --weights {column}: every weight is zero, and no row counts. Give some "
+            "rows a weight above zero, or choose another column."
+        )
+    return weights
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def group_entries(table: Table, column: str, option: str) -> list[Any]:

@@ -31,7 +31,7 @@ def prepared_features(
         if columns is not None or reserved:
             raise InputError(
                 f"{table.path} is a sparse matrix, which is used as a whole: leave out --columns, "
-                "--id-column and --labels-column."
+                "--id-column, --labels-column and --weights."
             )
         data = table.data
     elif any_kind:
@@ -111,7 +111,9 @@ def _all_columns(table: Table, columns: str | None, reserved: Sequence[str]) -> 
                     f"--columns takes columns of the matrix; {name!r} is another array."
                 )
         if name in reserved:
-            raise InputError(f"column {name!r} holds ids or labels; take it out of --columns.")
+            raise InputError(
+                f"column {name!r} holds ids, labels or weights; take it out of --columns."
+            )
         if names.count(name) > 1:
             raise InputError(f"--columns names {name!r} twice. Name it once.")
     return names

@@ -40,6 +40,7 @@ class Source:
     apart_within: tuple[str, ...] = ()
     together_within: tuple[str, ...] = ()
     show: str | None = None  # column to be shown beside rows
+    weights: str | None = None
 
     @property
     def grouped(self) -> tuple[str, ...]:
@@ -60,6 +61,7 @@ class Problem:
     views: Views | None
     recipe: Preparation | None = None  # what X was made by
     shown: list[Any] | None = None  # what rows are, in a column
+    weights: NDArray[Any] | None = None
 
 
 def read_problem(
@@ -75,8 +77,7 @@ def read_problem(
     Conflicts among links are left to be counted by `count_conflicts`.
     """
     id_column, labels_column = source.id_column, source.labels_column
-    if id_column is not None and id_column == labels_column:
-        raise InputError(f"--id-column and --labels-column both name {id_column!r}. Name two.")
+    _refuse_one_for_two(source)
     table = read_table(source.data, console, header=source.header, id_column=id_column)
     if takes_views is None:
         takes_views = bool(table.views)
@@ -86,7 +87,9 @@ def read_problem(
             "X. Several are views for --method groups of linkshift cluster."
         )
     ids = None if id_column is None else columns.sample_ids(table, id_column)
-    reserved = [name for name in (id_column, labels_column, *source.grouped) if name is not None]
+    weights = None if source.weights is None else columns.row_weights(table, source.weights)
+    every = (id_column, labels_column, source.weights, *source.grouped)
+    reserved = [name for name in every if name is not None]
     shown = None
     if source.show is not None:
         shown = columns.shown_values(table, source.show)
@@ -138,7 +141,16 @@ def read_problem(
             told.append(f"{counted(len(links.apart), 'group')} of {rows:,} rows apart")
         console.say(f"Links: {listed(told) or 'none'}, from {' and '.join(sources)}.")
     given = (features.X, features.names, ids, links, file_links, labels, found)
-    return Problem(*given, recipe, shown)
+    return Problem(*given, recipe, shown, weights)
+
+
+def _refuse_one_for_two(source: Source) -> None:
+    """Refuse a column that is named for two things."""
+    options = {"--id-column": source.id_column, "--labels-column": source.labels_column}
+    seen: dict[str, str] = {}
+    for option, name in (options | {"--weights": source.weights}).items():
+        if name is not None and (other := seen.setdefault(name, option)) != option:
+            raise InputError(f"{other} and {option} both name {name!r}. Name two.")
 
 
 def _features(
@@ -158,6 +170,12 @@ def _features(
         raise InputError(
             f"{option} makes new columns of all, and views would be mixed. Leave it out, or leave "
             "out the views."
+        )
+    if source.weights is not None and not is_sparse:
+        option = "--prepare" if source.prepare else "--pca"
+        raise InputError(
+            f"{option} goes by rows that all count the same, and --weights says otherwise. Leave "
+            "one of them out."
         )
     from linkshift.cli.reading.preparing import prepared_features
     from linkshift.tables.preparing import Preparation

@@ -78,7 +78,9 @@ def page(result: Result, words: list[str], console: Console, target: Path) -> st
 
     problem, found = result.problem, result.found
     path, level = None, None
-    if problem.views is None and len(problem.X) <= _PATH_ROWS:
+    if problem.weights is not None:
+        console.say("The report leaves out the bandwidth path, which knows no weights.")
+    elif problem.views is None and len(problem.X) <= _PATH_ROWS:
         path, level = _path(result, console)
     elif problem.views is None:
         console.say(
@@ -141,6 +143,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "sizes": result.sizes,
         **{name: getattr(found, name) for name in _SAID},
         "columns": list(problem.names),
+        "weights": result.source.weights,
         "scale": result.scale,
         "prepared": None if problem.recipe is None else problem.recipe.said_,
         "bandwidth": h.tolist() if hasattr(h, "tolist") else h,
