@@ -10,18 +10,29 @@ Of many rows, those that links name and some more are enough to ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from linkshift._core.arrays import Array
 from linkshift.bandwidth import default_bandwidth
 from linkshift.estimators._mean_shift_landmarks import few_rows_bandwidth
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 from linkshift.profiles import Profile
-from linkshift.shift.constrained.runs import Run, extent_of
+from linkshift.refinement import Neighbours, founded, voters
+from linkshift.shift.constrained.runs import Run, extent_of, part_of
 from linkshift.shift.neighbours import block_order
 
-__all__ = ["best_stop", "halves", "rows_to_ask", "stops", "to_go_on", "unlinked", "worth_asking"]
+__all__ = [
+    "best_stop",
+    "grown",
+    "halves",
+    "rows_to_ask",
+    "stops",
+    "to_go_on",
+    "unlinked",
+    "worth_asking",
+]
 
 
 # Where growth may stop, in default Gaussian bandwidths: below two, clusters crumble; above four,
@@ -31,6 +42,57 @@ _FEWEST = 10  # links, below which halves say nothing
 _MOST = 2500  # links, from which on they hold the clusters by themselves
 _MOST_ROWS = 2 * _MOST
 _GRAIN = 1e-3  # of the data's extent: lengths are compared in such units
+
+
+def grown(
+    model: Any,
+    state: Any,
+    closed: ClosedLinks,
+    neighbours: Neighbours,
+    runs: dict[str, Run],
+    *,
+    keep: bool,
+) -> tuple[Array, bool]:
+    """Return the bandwidth of each iteration, and whether links were asked for the last."""
+    points, schedule, links = state.points, state.schedule, closed.links
+    weight, few = state.weight, state.by.rows is not None
+    growing = model.bandwidth is None and model.growth == "links"
+    if growing and not links.separates:
+        return unlinked(points, schedule, weight, few_rows=few), False
+    if not growing or not worth_asking(links, state.n_counted):
+        return schedule, False
+    rows = rows_to_ask(points, links, weight)
+    whole = len(rows) == len(points)
+    sample = points if whole else points[rows]
+    some = weight if whole or weight is None else weight[rows]
+    parts = halves(sample, links if whole else links.take(rows), some)
+    used = [ClosedLinks(part, len(sample)) for part in parts]
+    near = neighbours if whole else voters(sample, model.n_neighbors, some)
+    sample_stops, shift = stops(sample, schedule, some), model._shift(sample, some)
+
+    def labels_at_stops(part: int) -> list[Array]:
+        name = f"half {part}"
+        run, _ = shift.run(
+            used[part],
+            schedule,
+            runs.get(name) if whole else None,
+            keep=True,
+            progress=part_of(model.progress, part, 3),
+        )
+        if keep and whole:
+            runs[name] = run
+        labels = []
+        for stop in sample_stops:
+            states, h = run.history[: stop + 2], float(schedule[stop])
+            merged = shift.labels(states, run.bending, h, model._apart(used[part]))
+            merged = founded(sample, merged, some)
+            labels.append(model._labels(merged, used[part], near))
+        return labels
+
+    last = sample_stops
+    if not whole:
+        last = stops(points, schedule, weight, few_rows=few)
+    return schedule[: last[best_stop(parts, labels_at_stops)] + 1], True
 
 
 def worth_asking(links: Links, n_rows: float) -> bool:

@@ -378,7 +378,7 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
         keep = self.keep_history if keep is None else keep
         runs = dict(state.runs)
         neighbours = voters(state.points, self.n_neighbors, state.weight)
-        bandwidths, asked = self._grown(state, closed, neighbours, runs, keep=keep)
+        bandwidths, asked = _growth.grown(self, state, closed, neighbours, runs, keep=keep)
         by, own = state.by, state.by.closed(closed)
         measure &= by.rows is not None
         shift = self._shift(by.points, by.weight)
@@ -419,56 +419,6 @@ class ConstrainedMeanShift(Explains, WeightedClusterer):
     def _closed(self, closed: ClosedLinks) -> ClosedLinks:
         """Add what follows from the number of clusters."""
         return closed_for(closed, self.n_clusters, self.max_clusters)
-
-    def _grown(
-        self,
-        state: _State,
-        closed: ClosedLinks,
-        neighbours: Neighbours,
-        runs: dict[str, Run],
-        *,
-        keep: bool,
-    ) -> tuple[Array, bool]:
-        """Return the bandwidth of each iteration, and whether links were asked for the last."""
-        points, schedule, links = state.points, state.schedule, closed.links
-        weight, few = state.weight, state.by.rows is not None
-        growing = self.bandwidth is None and self.growth == "links"
-        if growing and not links.separates:
-            return _growth.unlinked(points, schedule, weight, few_rows=few), False
-        if not growing or not _growth.worth_asking(links, state.n_counted):
-            return schedule, False
-        rows = _growth.rows_to_ask(points, links, weight)
-        whole = len(rows) == len(points)
-        sample = points if whole else points[rows]
-        some = weight if whole or weight is None else weight[rows]
-        parts = _growth.halves(sample, links if whole else links.take(rows), some)
-        used = [ClosedLinks(part, len(sample)) for part in parts]
-        near = neighbours if whole else voters(sample, self.n_neighbors, some)
-        sample_stops, shift = _growth.stops(sample, schedule, some), self._shift(sample, some)
-
-        def labels_at_stops(part: int) -> list[Array]:
-            name = f"half {part}"
-            run, _ = shift.run(
-                used[part],
-                schedule,
-                runs.get(name) if whole else None,
-                keep=True,
-                progress=part_of(self.progress, part, 3),
-            )
-            if keep and whole:
-                runs[name] = run
-            labels = []
-            for stop in sample_stops:
-                states, h = run.history[: stop + 2], float(schedule[stop])
-                merged = shift.labels(states, run.bending, h, self._apart(used[part]))
-                merged = founded(sample, merged, some)
-                labels.append(self._labels(merged, used[part], near))
-            return labels
-
-        last = sample_stops
-        if not whole:
-            last = _growth.stops(points, schedule, weight, few_rows=few)
-        return schedule[: last[_growth.best_stop(parts, labels_at_stops)] + 1], True
 
     def _shift(self, points: Array, weight: Array | None) -> ConstrainedShift:
         return ConstrainedShift(
