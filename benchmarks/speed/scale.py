@@ -6,6 +6,7 @@ Parts, named by LINKSHIFT_SCALE with commas between:
   a fit takes more than a minute of CPU.
 - "links": constrained mean shift of 60,000 real rows with 2,000 links, exact and by landmarks.
 - "blobs": 100,000 rows in three columns, beside MeanShift++.
+- "plan": what each of the four functions of `linkshift.scale` costs, for a million rows.
 Every line is a process of its own, so that the most memory it ever held says what the fit took.
 """
 
@@ -29,6 +30,8 @@ from benchmarks.harness import Array, Options, Row, Times, run_parts
 from benchmarks.speed.scale_methods import GROWTH, LINKED, METHODS, PLAIN
 from linkshift import Links
 from linkshift.datasets import load
+from linkshift.scale import fit, merge, predict, summarise
+from linkshift.scale.chunks import rows_of_a_chunk
 
 TITLE = "Very many rows: CPU seconds, MB besides X, ARI"
 N_CENTERS = 50
@@ -39,7 +42,7 @@ _LINKS = 200
 
 
 def run(options: Options) -> Iterator[Row]:
-    parts = {"mixture": mixture, "growth": growth, "links": links, "blobs": blobs}
+    parts = {"mixture": mixture, "growth": growth, "links": links, "blobs": blobs, "plan": plan}
     yield from run_parts("LINKSHIFT_SCALE", parts, ("mixture",), options)
 
 
@@ -79,6 +82,39 @@ def blobs(options: Options) -> Iterator[Row]:
     for draw in range(options.repeats):
         for method in METHODS["blobs"]:
             yield in_a_process("blobs", method, n, 3, options.seed + draw)
+
+
+def plan(options: Options) -> Iterator[Row]:
+    """Cost of each function by itself, of whose sum a run on any number of machines is made."""
+    m = options.pick(100, 2_000, 8_000)
+    for d in options.pick((4,), (16, 64), (4, 16, 64, 256)):
+        n = options.pick(1_000, 100_000, rows_of_a_chunk(d))
+        X, _ = gaussians(2 * n, d, options.seed)
+        warm = summarise(X[:_WARM], 50)
+        predict(fit(merge([warm, warm], 50), bandwidth=2.0), X[:_WARM])
+        clock = [time.process_time()]
+        leaves = [summarise(X[:n], m), summarise(X[n:], m)]
+        clock.append(time.process_time())
+        merged = merge(leaves, m)
+        clock.append(time.process_time())
+        model = fit(merged)
+        clock.append(time.process_time())
+        predict(model, X)
+        clock.append(time.process_time())
+        sums, merging, fitting, labels = np.diff(clock)
+        million = 1e6 / (2 * n)
+        yield Row(
+            {
+                "d": d,
+                "rows of a chunk": n,
+                "landmarks": m,
+                "summarise, CPU s a million rows": sums * million,
+                "predict, CPU s a million rows": labels * million,
+                "merge of two, CPU s": merging,
+                "fit, CPU s": fitting,
+                "MB of a summary": sum(part.nbytes for part in merged) / 1e6,
+            }
+        )
 
 
 def in_a_process(data: str, method: str, n: int, d: int, seed: int) -> Row:
@@ -126,15 +162,15 @@ def made(data: str, n: int, d: int, seed: int) -> tuple[Array, Array, Links | No
 
 def measure(data: str, method: str, n: int, d: int, seed: int) -> dict[str, Any]:
     """Fit once, after a small fit that loads and compiles."""
-    fit = METHODS[data][method]
+    fitted = METHODS[data][method]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit(*made(data, min(n, _WARM), d, seed))
+        fitted(*made(data, min(n, _WARM), d, seed))
         X, y, linked = made(data, n, d, seed)
         before = _most_megabytes()
         wall, cpu = time.perf_counter(), time.process_time()
         try:
-            labels, fidelity = fit(X, y, linked)
+            labels, fidelity = fitted(X, y, linked)
         except (ValueError, MemoryError) as error:
             return {"refused": str(error)[:60], "CPU s": 0.0, "seconds": 0.0}
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

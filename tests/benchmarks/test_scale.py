@@ -34,6 +34,13 @@ def test_other_parts(monkeypatch, part):
     assert all(row["refused"] == "" for row in rows)
 
 
+def test_the_plan(monkeypatch):
+    monkeypatch.setenv("LINKSHIFT_SCALE", "plan")
+    (row,) = [row.cells for row in scale.run(Options(size="tiny", repeats=1))]
+    assert row["MB of a summary"] > 0
+    assert all(value > 0 for name, value in row.items() if "CPU s" in name)
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_mean_shift_pp_is_the_literal_one(d):
     X = np.random.default_rng(d).uniform(0, 5, size=(120, d))
