@@ -96,12 +96,15 @@ def basin_labels(ends: Array, modes: Modes) -> Array:
 
     On the end points that made the modes this is the mode that took them in.
     """
-    labels, _ = nearest_labels(ends, modes)
+    labels = np.full(ends.shape[0], -1, dtype=np.int64)
     scaled, unit = _unit_radius(ends, modes.radius)
     tree = KDTree(scaled)
     for i in range(modes.centers.shape[0] - 1, -1, -1):  # the densest has the last word
         center = modes.centers[i].astype(np.float64) / unit
         labels[tree.query_ball_point(center, modes.radius[i] / unit)] = i
+    left = np.flatnonzero(labels < 0)
+    if left.size:  # seldom any, and modes may be thousands
+        labels[left] = nearest_labels(ends[left], modes)[0]
     return labels
 
 
