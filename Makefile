@@ -25,9 +25,11 @@ demo: $(READY)  ## cluster a data set with and without links, print a table, dra
 # Two workers share the cores: threads of OpenMP that spin while they wait would take them from the
 # other worker, and did so for half of the time.
 test test-all test-lowest: export OMP_WAIT_POLICY := passive
+# Whoever keeps no bytecode would have every worker rewrite the asserts of all tests: ten seconds each.
+test test-all test-lowest: export PYTHONDONTWRITEBYTECODE :=
 
-test: $(READY)  ## the tests (without those marked slow)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+test: $(READY)  ## the tests (without those marked slow, and with a third of hypothesis's examples)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --hypothesis-profile=few
 
 test-all: $(READY)  ## every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile

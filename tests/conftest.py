@@ -1,13 +1,15 @@
 """Before all tests: where the data sets are, that no test depends on speed, what is installed."""
 
 from importlib.util import find_spec
+from math import ceil
 
 import pytest
 from benchmarks.environment import find_data
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 find_data()
 settings.register_profile("linkshift", deadline=None)
+settings.register_profile("few", deadline=None, max_examples=34)  # --hypothesis-profile=few
 settings.load_profile("linkshift")
 
 
@@ -18,7 +20,23 @@ EXAMPLES = {
 }
 
 
-def pytest_collection_modifyitems(items):
+def fewer_examples(items):
+    """Leave a third of the examples where a test says how many: a profile alone would not."""
+    own = "_hypothesis_internal_use_settings"  # what @settings sets and hypothesis's plugin reads
+    for item in items:
+        function = getattr(item, "obj", None)
+        function = getattr(function, "__func__", function)
+        if is_hypothesis_test(function) and not getattr(function, "fewer", False):
+            function.fewer = True  # parametrised, one function is many items
+            asked = getattr(function, own, settings.default)
+            if asked.max_examples != settings.default.max_examples:
+                n = min(asked.max_examples, max(5, ceil(asked.max_examples / 3)))
+                setattr(function, own, settings(asked, max_examples=n))
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--hypothesis-profile") == "few":
+        fewer_examples(items)
     for place, (module, extra) in EXAMPLES.items():
         if find_spec(module) is None:
             skip = pytest.mark.skip(reason=f"the extra {extra!r} is not installed")

@@ -35,7 +35,7 @@ def run(options: Options) -> Iterator[Row]:
 
 def mixture(options: Options) -> Iterator[Row]:
     """Fifty round Gaussians in a box of side 12, by default parameters and by mini-batches."""
-    sizes = options.pick((9_000,), (10_000, 100_000), (10_000, 100_000, 1_000_000))
+    sizes = options.pick((3_000,), (10_000, 100_000), (10_000, 100_000, 1_000_000))
     for d in options.pick((10,), (10, 64), (10, 64)):
         for n in sizes:
             for method in METHODS:

@@ -21,7 +21,7 @@ _GROUP = 1 << 18  # rows of a row group
 
 
 def run(options: Options) -> Iterator[Row]:
-    for n in options.pick((20_000,), (300_000,), (1_000_000, 10_000_000)):
+    for n in options.pick((5_000,), (300_000,), (1_000_000, 10_000_000)):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "rows.parquet"
             truth = write(path, n, options.seed)

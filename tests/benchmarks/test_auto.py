@@ -159,7 +159,13 @@ def test_no_links_change_no_similarity():
     assert np.isfinite(rivals.affinity(np.zeros((20, 2)))).all()
 
 
-@pytest.mark.parametrize("name", methods.METHODS)
+# UMAP is compiled anew in every process, which takes ten seconds and more.
+SLOW = {"umap": pytest.mark.slow}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=SLOW.get(name, ())) for name in methods.METHODS]
+)
 def test_every_method_finds_what_is_plain(name):
     method = methods.METHODS[name]
     if method.absent:

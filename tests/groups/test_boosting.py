@@ -74,7 +74,7 @@ def test_classifiers_are_the_literal_ones(seed):
 @pytest.mark.parametrize("loss", ["log", "exp"])
 def test_all_candidates_are_the_literal_pool(loss):
     # Ten folds' classifiers of every member with every other sample: section 4 as printed.
-    bank, y = setting(3, n=24)
+    bank, y = setting(3, n=18)
     options = {"n_rounds": 3, "n_candidates": "all", "loss": loss, "random_state": 0}
     scores = held_out_scores(bank, y, 3, n_folds=4, **options)
     fold, _ = folds_and_seed(y.size, 4, 0)
@@ -84,7 +84,7 @@ def test_all_candidates_are_the_literal_pool(loss):
         dyads = [twin.every_dyad(y == c)] * 3
         expected = twin.held_out(bank.values, y == c, fold, dyads, loss)
         np.testing.assert_allclose(scores[:, c], expected, rtol=1e-8, atol=1e-8)
-        expected, stumps = twin.boosted(bank.values, y == c, np.ones(24, bool), dyads, loss)
+        expected, stumps = twin.boosted(bank.values, y == c, np.ones(18, bool), dyads, loss)
         np.testing.assert_allclose(whole[:, c], expected, rtol=1e-8, atol=1e-8)
         assert [tuple(s[:3]) for s in stumps] == list(
             zip(found.view[c], found.positive[c], found.negative[c], strict=True)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.reference.links_closure import cannot_closure, contradicting, must_closure
 
 from linkshift.links import ConflictError, Links
+from linkshift.links._closure import BLOCK
 
 N = 7
 PAIR = st.tuples(st.integers(0, N - 1), st.integers(0, N - 1)).filter(lambda p: p[0] < p[1])
@@ -108,7 +109,8 @@ def test_long_chain():
 
 
 def test_large_component_expanded():
-    n = 5000
+    n = 1000  # pairs of several blocks
+    assert n * (n - 1) // 2 > 5 * BLOCK
     closure = Links.from_labels(np.zeros(n)).closure()
     pairs = closure.must_pairs()
     a, b = pairs.T

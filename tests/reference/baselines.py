@@ -153,10 +153,8 @@ def kd_leaves(X, rows, most):
 
 def co_association(labelings):
     """Share of the partitions in which two rows are together."""
-    n = len(labelings[0])
-    return np.array(
-        [[np.mean([y[i] == y[j] for y in labelings]) for j in range(n)] for i in range(n)]
-    )
+    rows = np.asarray(labelings).T
+    return np.array([[np.mean(one == other) for other in rows] for one in rows])
 
 
 def longest_lived(apart):

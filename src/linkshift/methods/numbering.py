@@ -52,6 +52,9 @@ def numbers_like(
     joined = sparse.block_array([[None, counts], [counts.T, None]], format="csr")
     part = connected_components(joined, directed=False)[1] if min(shape) else np.zeros(0)
     for rows, columns in _parts(part, n_clusters):
+        if len(rows) == len(columns) == 1:  # most of thousands: nothing to choose
+            numbers[rows[0]] = before[columns[0]]
+            continue
         block = counts[rows][:, columns].toarray()
         for i, j in zip(*linear_sum_assignment(block, maximize=True), strict=True):
             if block[i, j] > 0:

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from linkshift._core.arrays import Array, varying_columns
 from linkshift._core.messages import Advice, warn
@@ -127,6 +126,8 @@ class Scaling:
     @classmethod
     def of_table(cls, table: Any, kind: str, weight: Array | None = None) -> Scaling:
         """Find the scaling of a table in any form; names of columns are its own."""
+        from sklearn.utils import check_array  # takes a second: not for `linkshift links check`
+
         try:
             rows = check_array(table, ensure_all_finite=False)
         except ValueError:

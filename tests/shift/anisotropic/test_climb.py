@@ -284,7 +284,7 @@ def test_kernels_far_smaller_than_their_distances(profile):
 
 @every_profile
 def test_threads_batches_and_rounds_change_no_bit(profile, monkeypatch):
-    p = make(12, n=300, d=6, k=20)
+    p = make(12, n=150, d=6, k=20)
     density = build(p.points, p.metrics, p.h, profile)
     one = density.climb(p.points, n_threads=1)
     for other in [density.climb(p.points, n_threads=2), density.climb(p.points, n_threads=3)]:
@@ -303,7 +303,7 @@ def test_threads_batches_and_rounds_change_no_bit(profile, monkeypatch):
         np.testing.assert_array_equal(density.climb(p.points).ends, one.ends)
     # Every point looked at in every step: nothing that reaches a start was passed over.
     monkeypatch.setattr(climb, "_BUDGET", -1e-6)
-    monkeypatch.setattr(climb, "_milestones", lambda _, x: np.zeros((x.shape[0], 300)))
+    monkeypatch.setattr(climb, "_milestones", lambda _, x: np.zeros((x.shape[0], 150)))
     everything = density.climb(p.points)
     np.testing.assert_array_equal(everything.ends, one.ends)
     np.testing.assert_array_equal(everything.log_density, one.log_density)

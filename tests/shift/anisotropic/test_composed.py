@@ -170,7 +170,7 @@ def test_climbs_and_modes_are_those_of_packed_metrics(problem, profile, dimensio
 
 @every_profile
 def test_at_the_size_of_real_data(profile):
-    p = make(2, n=300, d=40, n_bases=70, k=20)
+    p = make(2, n=150, d=40, n_bases=70, k=20)
     ours = build_composed(p.points, p.bases, p.weights, p.h, profile, dimension=5.0)
     assert ours.forms.n_bases == 70
     theirs = composed(p, profile, True, dimension=5.0)
@@ -268,7 +268,7 @@ def test_directions_of_very_different_length():
 
 @every_profile
 def test_threads_batches_and_rounds_change_no_bit(profile, monkeypatch):
-    p = make(8, n=300, d=9, n_bases=20, rank=7, k=20)
+    p = make(8, n=150, d=9, n_bases=20, rank=7, k=20)
     density = composed(p, profile)
     starts = density.to_starts(p.points)
     np.testing.assert_array_equal(density.to_starts(p.points[[7]]), starts[[7]])
@@ -292,7 +292,7 @@ def test_threads_batches_and_rounds_change_no_bit(profile, monkeypatch):
         monkeypatch.setattr(climb, "_BUDGET", budget)
         np.testing.assert_array_equal(density.climb(starts).ends, one.ends)
     # Every point looked at in every step: nothing that reaches a start was passed over.
-    monkeypatch.setattr(climb, "_milestones", lambda _, x: np.zeros((x.shape[0], 300)))
+    monkeypatch.setattr(climb, "_milestones", lambda _, x: np.zeros((x.shape[0], 150)))
     everything = density.climb(starts)
     np.testing.assert_array_equal(everything.ends, one.ends)
     np.testing.assert_array_equal(everything.log_density, one.log_density)
