@@ -13,6 +13,14 @@ settings.register_profile("few", deadline=None, max_examples=34)  # --hypothesis
 settings.load_profile("linkshift")
 
 
+@pytest.fixture
+def few_starts(monkeypatch):
+    """Group-dependent features from four starts by default, where sixteen would tell no more."""
+    from linkshift import GroupFeatureClustering
+
+    monkeypatch.setitem(GroupFeatureClustering.__init__.__kwdefaults__, "n_init", 4)
+
+
 # Files with examples that need what may not be installed: what to import, and the extra.
 EXAMPLES = {
     "src/linkshift/embed/": ("torch", "deep"),

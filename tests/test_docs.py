@@ -85,7 +85,7 @@ def test_a_block_is_run_or_says_why_not(page):
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page.name != "start.md"], ids=lambda page: page.name
 )
-def test_the_blocks_of_a_page_run_in_their_order(page, folder):
+def test_the_blocks_of_a_page_run_in_their_order(page, folder, few_starts):
     if page.name in EXTRAS:
         pytest.importorskip(EXTRAS[page.name], reason="of an extra that is not installed")
     run(page, inside)

@@ -17,6 +17,8 @@ from linkshift.cli.reading.views import find_views
 from linkshift.cli.talking import Console, InputError
 from linkshift.cli.writing import results
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 NAMES = ("a_0", "a_1", "a_2", "b_0", "b_1", "c")
 GROUPS = ("--method", "groups", "--clusters", 3, "--max-iter", 2)
 VIEWS = ("--view", "shape=a_*", "--view", "colour=b_*")
@@ -155,7 +157,7 @@ def test_views_reach_the_estimator(run, views, table):
     }
     assert out["sizes"] == np.bincount(model.labels_).tolist()
     assert "Views: shape (3 columns), colour (2 columns)." in result.stderr
-    assert "2 views, 3 clusters of 16 to 24 rows, 16 starts." in result.stderr
+    assert "2 views, 3 clusters of 16 to 24 rows, 4 starts." in result.stderr
     for c, v in enumerate(model.view_importances_.argmax(axis=1)):
         row = [str(c), str(out["sizes"][c]), model.view_names_[v]]
         row.append(f"{model.view_importances_[c, v]:.2f}")
@@ -226,7 +228,7 @@ def test_links_ids_and_labels(run, here, table, links):
     found = pd.read_csv(io.StringIO(result.stdout)).set_index("name")["label"]
     assert found["s00"] == found["s45"]
     assert found["s00"] != found["s20"]
-    assert "16 starts, 2 links." in result.stderr
+    assert "4 starts, 2 links." in result.stderr
     assert "Links kept: 1 of 1 must, 1 of 1 cannot." in result.stderr
 
 
@@ -250,7 +252,7 @@ def test_progress_counts_the_starts(run, views, monkeypatch):
 
     monkeypatch.setattr(Console, "progress", watched)
     run("cluster", views, *GROUPS, *VIEWS)
-    assert steps == [(i, 16) for i in range(1, 17)]
+    assert steps == [(i, 4) for i in range(1, 5)]
 
 
 def test_one_view_of_everything_must_be_asked_for(run, refused, views):

@@ -90,7 +90,7 @@ def test_what_is_no_clusterer_is_refused(moons):
 )
 def test_what_if_is_what_a_new_fit_says(clusterer):
     X, y = make_moons(60, random_state=3)
-    links = Links.sample(y, 8, random_state=0)
+    links = Links.sample(y, 5, random_state=0)
     model = RefinedClustering(clusterer).fit(X, links=links)
     refit = model._evidence(0).refit
     changed = 0
@@ -138,9 +138,9 @@ def near_pairs(X, truth, n, seed):
 
 def test_near_pairs_with_one_cannot_link_do_not_collapse():
     X, truth = load_digits(return_X_y=True)
-    X, truth = X[:900], truth[:900]
+    X, truth = X[:500], truth[:500]
     before = KMeans(10, n_init=3, random_state=0).fit_predict(X)
-    must, cannot = near_pairs(X, truth, 200, seed=0)
+    must, cannot = near_pairs(X, truth, 120, seed=0)
     alone = adjusted_rand_score(truth, before)
     for kept in (cannot[:0], cannot[:1], cannot):
         refined = refine(X, before, Links(must=must, cannot=kept))
