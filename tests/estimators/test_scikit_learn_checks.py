@@ -75,11 +75,9 @@ GROUPS = {"n_init": 4, "max_iter": 3, "n_jobs": 1, "random_state": 0}
 
 TYPICAL = [
     MeanShift(),
-    MeanShift(kernel="epanechnikov"),
     MeanShift(kernel="gaussian"),
     MeanShift(kernel="truncated_gaussian", n_neighbors=7),
     MeanShift(kernel="gaussian", blurring=True),
-    MeanShift(kernel="gaussian", path_merge=0.1),
     ConstrainedMeanShift(),
     ConstrainedMeanShift(bandwidth=0.2),
     KernelMeanShift(),
@@ -88,13 +86,9 @@ TYPICAL = [
     GraphMeanShift(n_neighbors=12),
     Taught(SCML(**METRIC), n_neighbors=12, random_state=0),
     Taught(SCML("local", embedding_dimension=5, **METRIC), n_neighbors=12, random_state=0),
-    Taught(SCML(**METRIC), kernel="gaussian", n_neighbors=12, random_state=0),
-    Linked(SCML(**METRIC), n_neighbors=12, random_state=0),
     SCML(**METRIC),
     SCML("local", embedding_dimension=5, **METRIC),
     GroupFeatureClustering(2, **GROUPS),
-    GroupFeatureClustering(2, views={"first": [0], "all": slice(None)}, **GROUPS),
-    GroupFeatureClustering(2, metric="cosine", consensus=False, size_bounds=None, **GROUPS),
     RefinedClustering(),
     RefinedClustering(KMeans(3, random_state=0)),
     ConsensusClustering(),
@@ -108,6 +102,12 @@ TYPICAL = [
     ConstrainedSpectral(n_clusters=3, n_init=2),
 ]
 RARER = [
+    MeanShift(kernel="epanechnikov"),
+    MeanShift(kernel="gaussian", path_merge=0.1),
+    Taught(SCML(**METRIC), kernel="gaussian", n_neighbors=12, random_state=0),
+    Linked(SCML(**METRIC), n_neighbors=12, random_state=0),
+    GroupFeatureClustering(2, views={"first": [0], "all": slice(None)}, **GROUPS),
+    GroupFeatureClustering(2, metric="cosine", consensus=False, size_bounds=None, **GROUPS),
     MeanShift(kernel="gaussian", end_radius=1.0, path_radius=0.25),
     LinkshiftKMeans(n_clusters=3, init="greedy", tol=0.0),
     MeanShift(bin_seeding=True),
