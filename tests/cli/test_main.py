@@ -101,6 +101,19 @@ def test_conflicts_leave_with_1(here, links):
     assert done.stderr == ""
 
 
+def test_links_are_checked_without_scikit_learn(here, links):
+    code = (
+        "import sys\n"
+        "from linkshift.cli import main\n"
+        f"sys.argv = ['linkshift', 'links', 'check', {links('0,1,must')!r}]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'sklearn', 'pandas', 'numba'} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = call(start=("-c", code), cwd=here)
+    assert done.stdout.startswith("No conflicts")
+    assert done.stderr == "[]\n"
+
+
 def test_a_bug_leaves_with_1_and_its_trace(here, data):
     code = (
         "import sys\n"
