@@ -18,6 +18,7 @@ from linkshift.baselines._estimator import apart_components, refuse_uncertain
 from linkshift.estimators._base import Fitted, WeightedClusterer
 from linkshift.links import ClosedLinks, SignedEdges
 
+_FEW, _SAMPLE = 10_000, 256  # rows whose neighbours are counted at once; and of more, to guess by
 _PAIR = 64  # bytes of two rows that are neighbours, while they are sorted
 
 
@@ -148,16 +149,25 @@ class CDBSCAN(WeightedClusterer):
         return labels
 
 
-def _neighbours(X: Array, eps: float) -> Array:
-    """Pairs of rows within eps, the nearest first."""
-    tree = cKDTree(X)
-    count = (int(tree.count_neighbors(tree, eps)) - len(X)) // 2
+def _check_pairs(count: int, how: str, eps: float, n: int, share: float = 1.0) -> None:
+    """Refuse more pairs than there is memory for; of a guess, only a share counts."""
     check_memory(
-        _PAIR * count,
-        f"{count:,} pairs of neighbours within eps={eps:g} of {len(X):,} rows",
+        share * _PAIR * count,
+        f"{how}{count:,} pairs of neighbours within eps={eps:g} of {n:,} rows",
         "Give a smaller eps or fewer rows.",
         parameter="eps",
     )
+
+
+def _neighbours(X: Array, eps: float) -> Array:
+    """Pairs of rows within eps, the nearest first."""
+    tree, n = cKDTree(X), len(X)
+    if n > _FEW:  # in many columns, to count all takes minutes
+        some = X[np.linspace(0, n - 1, _SAMPLE).astype(np.intp)]
+        about = int(cKDTree(some).count_neighbors(tree, eps)) * (n // _SAMPLE) // 2
+        _check_pairs(about, "Some ", eps, n, share=0.5)
+    count = (int(tree.count_neighbors(tree, eps)) - n) // 2
+    _check_pairs(count, "", eps, n)
     pairs = np.sort(tree.query_pairs(eps, output_type="ndarray"), axis=1).astype(np.int64)
     distance = np.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
     # Of equals those of the first rows: the tree gives pairs in an order of its own.
