@@ -5,7 +5,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -86,31 +85,6 @@ def test_a_local_scheduler_gives_what_the_four_functions_give(scheduler, hand):
     assert found.bandwidth_ == H
 
 
-@pytest.fixture
-def cluster_of(tmp_path):
-    """Start a cluster of some processes on this machine, which the context then has for its own."""
-    from distributed import Client, LocalCluster
-
-    open_ones = []
-
-    def start(n_workers):
-        cluster = LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            local_directory=str(tmp_path),
-        )
-        open_ones.append(cluster)
-        client = Client(cluster)
-        open_ones.append(client)
-        return client
-
-    yield start
-    for one in reversed(open_ones):
-        one.close()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 def test_any_number_of_workers_gives_what_the_four_functions_give(n_workers, cluster_of, hand):
@@ -119,30 +93,20 @@ def test_any_number_of_workers_gives_what_the_four_functions_give(n_workers, clu
     same(made().fit(frame()), hand)
 
 
-def killing_its_worker_once(block, marker):
-    """Give the block; whoever comes first, and makes the marker, is killed on the spot."""
-    try:
-        with open(marker, "x") as file:  # noqa: PTH123 (one call that only one can make)
-            file.write(str(os.getpid()))
-        os.kill(os.getpid(), signal.SIGKILL)
-    except FileExistsError:
-        time.sleep(0.05)  # so that others have work left when it happens
-    return block
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal on this system")
 @pytest.mark.parametrize("stage", ["fit", "labels"])
-def test_a_worker_that_is_killed_in_the_middle_changes_nothing(stage, cluster_of, tmp_path, hand):
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
+    stage, cluster_of, deadly, tmp_path, hand
+):
     client, marker = cluster_of(2), tmp_path / "killed"
     X = da.from_array(ROWS, chunks=(300, 5))
-    deadly = X.map_blocks(killing_its_worker_once, str(marker), dtype=X.dtype, meta=X._meta)
     before = set(client.run(os.getpid).values())
     if stage == "fit":
-        found = made().fit(deadly)
+        found = made().fit(deadly(X, marker))
     else:
         found = made().fit(X)
-        found.labels_ = found.predict(deadly)
+        found.labels_ = found.predict(deadly(X, marker))
     same(found, hand)
     killed = int(marker.read_text())
     assert killed in before

@@ -21,7 +21,8 @@ def refuse_dask(X: Any, who: str) -> None:
     if is_dask(X):
         raise Refusal(
             f"X is a Dask {type(X).__name__}, and {who} needs all rows in memory.",
-            "Cluster it where it is with linkshift.scale.dask.MeanShift, or, if it fits into "
-            "memory, give X.compute().",
+            "Cluster it where it is with linkshift.scale.dask.MeanShift, or with links by "
+            "linkshift.scale.dask.ConstrainedMeanShift; or, if it fits into memory, give "
+            "X.compute().",
             parameter="X",
         )

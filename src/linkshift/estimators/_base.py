@@ -41,6 +41,7 @@ __all__ = [
     "closed_links",
     "keep_known",
     "known_classes",
+    "refuse_links_as_y",
     "refuse_used",
 ]
 
@@ -141,7 +142,7 @@ class LinkedClusterer(BindsLinks, ClusterMixin, BaseEstimator):
         **more: Any,
     ) -> Self:
         """Read, close the links, fit, keep; whatever raises leaves an earlier fit as it was."""
-        _refuse_links_as_y(y)
+        refuse_links_as_y(y)
         if not self._takes_links and not (links is None and partial_labels is None):
             raise Refusal(
                 f"{type(self).__name__} does not use links.",
@@ -346,7 +347,7 @@ def _refuse_unknown(name: str, unknown: Mapping[str, Any]) -> None:
         raise TypeError(f"{name}.fit() got an unexpected keyword argument {argument!r}")
 
 
-def _refuse_links_as_y(y: object) -> None:
+def refuse_links_as_y(y: object) -> None:
     """Scikit-learn's clusterers ignore y: links in its place would be dropped without a word."""
     if isinstance(y, Links):
         raise TypeError("Links were given in the place of y, which is ignored; write links=...")

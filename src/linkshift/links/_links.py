@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -131,14 +131,18 @@ class Links(MadeLinks):
     # Changing --------------------------------------------------------------------------------
 
     def resolve(
-        self, ids: Iterable[Hashable], *, missing: Literal["raise", "drop"] = "raise"
+        self,
+        ids: Iterable[Hashable] | Mapping[Hashable, int],
+        *,
+        missing: Literal["raise", "drop"] = "raise",
     ) -> Self:
         """Turn sample ids into row numbers.
 
         Parameters
         ----------
-        ids : sequence of unique hashables
-            The sample ids in row order.
+        ids : sequence of unique hashables, or mapping
+            The sample ids in row order; or the rows of some ids, where there are too many for a
+            sequence.
         missing : {"raise", "drop"}, default="raise"
             What to do with a pair whose ids are not all there: raise, or leave
             it out, as is right for a fold or a subset.
@@ -150,6 +154,8 @@ class Links(MadeLinks):
                 "these links are keyed by row already; if the numbers are sample ids, "
                 "build them with Links(..., ids=ids)"
             )
+        if isinstance(ids, Mapping):
+            return self._make(_combine.resolved(self._pairs, dict(ids), missing), None)
         table = _parse.row_of_id(ids)
         return self._make(_combine.resolved(self._pairs, table, missing), len(table))
 

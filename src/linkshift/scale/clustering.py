@@ -203,7 +203,7 @@ def _linked_ids(links: Links | None, id_column: str | None) -> set[str]:
     """Ids that links name, as text."""
     if links is None or not links.keyed_by_id:
         return set()
-    names = {str(name) for pair in (*links.must_ids, *links.cannot_ids) for name in pair}
+    names = {str(name) for name in links._pairs.names or ()}
     if id_column is None:
         raise Refusal(
             f"Links are between ids, such as {min(names)!r}.",

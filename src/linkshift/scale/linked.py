@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class LinkedModel:
     kept : ndarray of shape (k,)
         Numbers of the rows that were kept whole, in the order of the first k landmarks.
     link_report : LinkReport
-        Which links hold.
+        Which links hold; pairs that do not, by the numbers of their rows in the table.
     n_neighbors : int
         Landmarks that have a vote in `predict`.
     """
@@ -95,8 +95,14 @@ def fit_linked(summary: Summary, links: Links, *, n_jobs: int | None) -> LinkedM
     weights = summary.weights / summary.weights.mean()
     model = ConstrainedMeanShift(landmarks=None, scale_features=False, n_jobs=n_jobs)
     model.fit(summary.points, links=own, sample_weight=weights)
+    report = model.link_report_
+    report = replace(
+        report,
+        violated_must=summary.kept[report.violated_must],
+        violated_cannot=summary.kept[report.violated_cannot],
+    )
     return LinkedModel(
-        summary.points, weights, model.labels_, summary.kept, model.link_report_, model.n_neighbors
+        summary.points, weights, model.labels_, summary.kept, report, model.n_neighbors
     )
 
 

@@ -248,20 +248,10 @@ def _by_row(links: Links | None, survey: Survey) -> Links | None:
     """Links between rows that are there."""
     if links is None:
         return None
-    if not links.keyed_by_id:
-        return links.check(survey.n_rows)
-    rows = survey.rows_of_ids
-    must, cannot = (
-        [(rows[str(a)], rows[str(b)]) for a, b in pairs]
-        for pairs in (links.must_ids, links.cannot_ids)
-    )
-    return Links(
-        must,
-        cannot,
-        must_confidence=links.must_confidence,
-        cannot_confidence=links.cannot_confidence,
-        n_samples=survey.n_rows,
-    )
+    if links.keyed_by_id:
+        names = links._pairs.names or ()
+        links = links.resolve({name: survey.rows_of_ids[str(name)] for name in names})
+    return links.check(survey.n_rows)
 
 
 def _linked_rows(links: Links | None) -> NDArray[np.int64]:
