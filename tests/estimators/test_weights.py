@@ -297,5 +297,5 @@ def test_cluster_refuses_weights_and_names_the_methods_that_take_them(options):
     with pytest.raises(Refusal, match="'kmeans' or 'mean-shift' or 'cms'") as caught:
         linkshift.cluster(X, sample_weight=weight, **options)
     assert caught.value.parameter == "sample_weight"
-    with pytest.raises(Refusal, match="does not take sample_weight"):
+    with pytest.raises(Refusal, match="rows have no weights"):
         linkshift.cluster(X, method="mean-shift", space="graph", sample_weight=weight)

@@ -11,7 +11,7 @@ from linkshift.links._closed import (
     signed_edges,
 )
 from linkshift.links._closure import Closure
-from linkshift.links._conflicts import Conflict, ConflictError, Conflicts, conflict_error
+from linkshift.links._conflicts import Conflict, ConflictError, Conflicts
 from linkshift.links._groups import Groups
 from linkshift.links._links import Links
 from linkshift.links._parse import PairError, RowRangeError
@@ -42,7 +42,6 @@ __all__ = [
     "Summary",
     "Units",
     "class_codes",
-    "conflict_error",
     "signed_edges",
     "two_sided",
 ]

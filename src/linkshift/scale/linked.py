@@ -11,7 +11,8 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
-from linkshift.links import Links, conflict_error
+from linkshift.links import Links
+from linkshift.links._conflicts import conflict_error
 from linkshift.metrics import LinkReport
 from linkshift.profiles import Profile
 from linkshift.refinement import neighbours_vote
