@@ -1,4 +1,4 @@
-"""What Dask adds to the four functions of linkshift.scale: CPU seconds beside those of a loop."""
+"""What Dask adds to a table larger than memory: CPU seconds of all processes, and the labels."""
 
 from __future__ import annotations
 
@@ -6,130 +6,129 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Array, Options, Row, Times
+from linkshift import scale
 from linkshift._core.threads import one_blas_thread
-from linkshift.scale import fit, merge, predict, summarise
-from linkshift.scale.chunks import rows_of_a_chunk
 
-TITLE = "linkshift.scale: a loop and Dask, float32 mixture from a file, fit and labels: CPU seconds"
-COLUMNS, CLUSTERS, BLOCK = 16, 30, 100_000  # blocks of Dask do not end where chunks do
-WORKERS = 2
+TITLE = "linkshift.scale: out of core and Dask, float32 Parquet, fit and labels: CPU seconds"
+COLUMNS, CLUSTERS, FILE = 16, 30, 100_000  # rows of a file: partitions do not end where chunks do
+BANDWIDTH = 2.0
+WORKERS = 1, 2, 4
+ALONE = "out of core"
 
 
 def run(options: Options) -> Iterator[Row]:
-    import dask
-    from distributed import Client, LocalCluster
-
     n, m = options.pick((3_000, 100), (600_000, 1_000), (1_000_000, 8_000))
     repeats = options.pick(1, options.repeats, options.repeats)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.npy"
-        bandwidth = write(path, n, options.seed)
-        loop: Sides = {"loop": (lambda: by_loop(path, m, bandwidth), time.process_time)}
-        with dask.config.set(scheduler="synchronous"):
-            here = {"Dask, this thread": (lambda: by_dask(path, m, bandwidth), time.process_time)}
-            yield from rows_of(n, m, measured(loop | here, repeats))
-        cluster = LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, dashboard_address=None, local_directory=folder
-        )
-        with cluster, Client(cluster) as client:
-
-            def everywhere() -> float:
-                """Seconds of the workers, and of this process, which has scheduler and client."""
-                used = client.run(time.process_time)
-                return time.process_time() + float(sum(used.values()))
-
-            client.run(warm, path, bandwidth)
-            name = f"Dask, {WORKERS} processes"
-            there = {name: (lambda: by_dask(path, m, bandwidth), everywhere)}
-            yield from rows_of(n, m, measured(loop | there, repeats))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder / "rows", n, options.seed)
+        write(folder / "few", 2_000, options.seed)
+        out_of_core(folder / "few", 50)  # compiled, before anything is measured
+        times, labels = measured(lambda: out_of_core(folder / "rows", m), here, repeats)
+        alone, expected = min(times.cpu), labels
+        yield row_of(n, m, ALONE, times, alone, labels, expected)
+        for n_workers in WORKERS:
+            times, labels = on_workers(folder, m, n_workers, repeats)
+            side = f"Dask, {n_workers} worker{'s' * (n_workers > 1)}"
+            yield row_of(n, m, side, times, alone, labels, expected)
 
 
-Sides = dict[str, tuple[Callable[[], Array], Callable[[], float]]]
+def here() -> float:
+    return time.process_time()
 
 
-def measured(sides: Sides, repeats: int) -> tuple[dict[str, Times], dict[str, Array]]:
-    """Time all sides in turn, each by its own clock of CPU seconds."""
-    times = {name: Times([], []) for name in sides}
-    labels: dict[str, Array] = {}
+def on_workers(folder: Path, m: int, n_workers: int, repeats: int) -> tuple[Times, Array]:
+    """Start processes, which is not measured, and let them work."""
+    from distributed import Client, LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        dashboard_address=None,
+        local_directory=str(folder / f"workers{n_workers}"),
+    )
+    with cluster, Client(cluster) as client:
+
+        def everywhere() -> float:
+            """Seconds of the workers, and of this process, which has scheduler and client."""
+            return time.process_time() + float(sum(client.run(time.process_time).values()))
+
+        client.run(out_of_core, folder / "few", 50)  # imports and compiled code
+        by_dask(folder / "few", 50)
+        return measured(lambda: by_dask(folder / "rows", m), everywhere, repeats)
+
+
+def measured(
+    side: Callable[[], Array], clock: Callable[[], float], repeats: int
+) -> tuple[Times, Array]:
+    times, labels = Times([], []), np.empty(0)
     for _ in range(repeats):
-        for name, (side, clock) in sides.items():
-            wall, cpu = time.perf_counter(), clock()
-            labels[name] = side()
-            times[name].cpu.append(clock() - cpu)
-            times[name].wall.append(time.perf_counter() - wall)
+        wall, cpu = time.perf_counter(), clock()
+        labels = side()
+        times.cpu.append(clock() - cpu)
+        times.wall.append(time.perf_counter() - wall)
     return times, labels
 
 
-def rows_of(n: int, m: int, found: tuple[dict[str, Times], dict[str, Array]]) -> Iterator[Row]:
-    times, labels = found
-    for name, taken in times.items():
-        yield Row(
-            {
-                "n": n,
-                "d": COLUMNS,
-                "landmarks": m,
-                "side": name,
-                "CPU seconds": min(taken.cpu),
-                "seconds": taken.best,
-                "CPU to loop": min(taken.cpu) / min(times["loop"].cpu),
-                "clusters": int(labels[name].max()) + 1,
-                "same labels": bool(np.array_equal(labels[name], labels["loop"])),
-            },
-            {name: taken},
-        )
+def row_of(
+    n: int, m: int, side: str, times: Times, alone: float, labels: Array, expected: Array
+) -> Row:
+    return Row(
+        {
+            "n": n,
+            "d": COLUMNS,
+            "landmarks": m,
+            "side": side,
+            "CPU seconds": min(times.cpu),
+            "seconds": times.best,
+            f"CPU to {ALONE}": min(times.cpu) / alone,
+            "clusters": int(labels.max()) + 1,
+            "other labels": int((labels != expected).sum()),
+        },
+        {side: times},
+    )
 
 
-def write(path: Path, n: int, seed: int) -> float:
-    """Write the rows; return a bandwidth, the same for all sides."""
+def write(folder: Path, n: int, seed: int) -> None:
+    """Write rows of a mixture into files of 100,000."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir()
     rng = np.random.default_rng(seed)
     centres = rng.normal(scale=4.0, size=(CLUSTERS, COLUMNS))
-    rows = centres[rng.integers(CLUSTERS, size=n)] + rng.normal(size=(n, COLUMNS))
-    np.save(path, rows.astype(np.float32))
-    by_dask(path, 50, 2.0, n=2_000)  # compiled, before anything is measured
-    return 2.0
+    for i, first in enumerate(range(0, n, FILE)):
+        size = min(FILE, n - first)
+        rows = centres[rng.integers(CLUSTERS, size=size)] + rng.normal(size=(size, COLUMNS))
+        columns = {f"c{j:02}": rows[:, j].astype(np.float32) for j in range(COLUMNS)}
+        pq.write_table(pa.table(columns), folder / f"{i:05}.parquet")
 
 
-def warm(path: Path, bandwidth: float) -> None:
-    rows = part(path, 0, 2_000)
-    predict(fit(summarise(rows, 50), bandwidth=bandwidth), rows)
+def out_of_core(folder: Path, m: int) -> Array:
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryDirectory() as name, one_blas_thread():  # as tasks of Dask have it
+        found = scale.cluster(
+            folder,
+            output=Path(name) / "labels.parquet",
+            scale="none",
+            landmarks=m,
+            bandwidth=BANDWIDTH,
+            n_jobs=1,
+        )
+        labels: Array = pq.read_table(found.output)["label"].to_numpy()
+    return labels
 
 
-def part(path: Path, first: int, last: int) -> Array:
-    return np.array(np.load(path, mmap_mode="r")[first:last])
-
-
-def by_loop(path: Path, m: int, bandwidth: float) -> Array:
-    n, size = len(np.load(path, mmap_mode="r")), rows_of_a_chunk(COLUMNS, m)
-    ends = [(first, first + size) for first in range(0, n, size)]
-    with one_blas_thread():  # as tasks of Dask have it: a second one waits, and is paid for
-        summaries = [summarise(part(path, *one), m, n_jobs=1) for one in ends]
-        model = fit(merge(summaries, m, n_jobs=1), bandwidth=bandwidth, n_jobs=1)
-        return np.concatenate([predict(model, part(path, *one), n_jobs=1) for one in ends])
-
-
-def by_dask(path: Path, m: int, bandwidth: float, n: int | None = None) -> Array:
-    import dask.array
-    from dask import delayed
+def by_dask(folder: Path, m: int) -> Array:
+    import dask.dataframe
 
     from linkshift.scale.dask import MeanShift
 
-    n = len(np.load(path, mmap_mode="r")) if n is None else min(n, len(np.load(path)))
-    read: Any = delayed(part)
-    blocks = [
-        dask.array.from_delayed(
-            read(path, first, min(first + BLOCK, n)),
-            shape=(min(first + BLOCK, n) - first, COLUMNS),
-            dtype=np.float32,
-        )
-        for first in range(0, n, BLOCK)
-    ]
-    found = MeanShift(landmarks=m, bandwidth=bandwidth, n_jobs=1).fit(
-        dask.array.concatenate(blocks)
-    )
-    labels: Array = found.labels_.compute()
+    found = MeanShift(landmarks=m, bandwidth=BANDWIDTH, n_jobs=1)
+    labels: Array = found.fit(dask.dataframe.read_parquet(folder)).labels_.compute().to_numpy()
     return labels

@@ -10,9 +10,14 @@ import pytest
 @pytest.fixture
 def cluster_of(tmp_path):
     """Start a cluster of some processes on this machine, which the context then has for its own."""
+    import dask
     from distributed import Client, LocalCluster
 
     open_ones = []
+    # A LocalCluster gives up a worker that is not back 15 s after it was lost, and closes what was
+    # starting it again: on a busy machine, where that takes longer, no worker may be left, and
+    # whoever waits for labels waits for ever.
+    patience = {"distributed.deploy.lost-worker-timeout": "10 minutes"}
 
     def start(n_workers):
         cluster = LocalCluster(
@@ -27,9 +32,10 @@ def cluster_of(tmp_path):
         open_ones.append(client)
         return client
 
-    yield start
-    for one in reversed(open_ones):
-        one.close()
+    with dask.config.set(patience):
+        yield start
+        for one in reversed(open_ones):
+            one.close()
 
 
 def killing_its_worker_once(block, marker):
