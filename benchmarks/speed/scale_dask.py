@@ -18,9 +18,6 @@ COLUMNS, CLUSTERS, FILE = 16, 30, 100_000  # rows of a file: partitions do not e
 BANDWIDTH = 2.0
 WORKERS = 1, 2, 4
 ALONE = "out of core"
-GIVE = {"MALLOC_TRIM_THRESHOLD_": 1 << 16}  # as distributed has it
-KEEP = {"MALLOC_TRIM_THRESHOLD_": 1 << 30, "MALLOC_MMAP_THRESHOLD_": 1 << 30}
-HOW = {True: "memory kept", False: "Dask's default"}
 
 
 def run(options: Options) -> Iterator[Row]:
@@ -34,35 +31,25 @@ def run(options: Options) -> Iterator[Row]:
         times, labels = measured(lambda: out_of_core(folder / "rows", m), here, repeats)
         alone, expected = min(times.cpu), labels
         yield row_of(n, m, ALONE, times, alone, labels, expected)
-        for keeps in (True, False):
-            for n_workers in WORKERS:
-                times, labels = on_workers(folder, m, n_workers, repeats, keeps=keeps)
-                side = f"Dask, {n_workers} worker{'s' * (n_workers > 1)}, {HOW[keeps]}"
-                yield row_of(n, m, side, times, alone, labels, expected)
+        for n_workers in WORKERS:
+            times, labels = on_workers(folder, m, n_workers, repeats)
+            side = f"Dask, {n_workers} worker{'s' * (n_workers > 1)}"
+            yield row_of(n, m, side, times, alone, labels, expected)
 
 
 def here() -> float:
     return time.process_time()
 
 
-def on_workers(
-    folder: Path, m: int, n_workers: int, repeats: int, *, keeps: bool
-) -> tuple[Times, Array]:
-    """Start processes, which is not measured, and let them work.
-
-    Dask has its workers give every array back to the system at once; where they keep memory
-    (`KEEP`), the next array need not be asked for page by page.
-    """
-    import dask
+def on_workers(folder: Path, m: int, n_workers: int, repeats: int) -> tuple[Times, Array]:
+    """Start processes, which is not measured, and let them work."""
     from distributed import Client, LocalCluster
 
-    environ = "distributed.nanny.pre-spawn-environ"
-    dask.config.set({environ: {"OMP_NUM_THREADS": 1, **(KEEP if keeps else GIVE)}})
     cluster = LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,
         dashboard_address=None,
-        local_directory=str(folder / f"workers{n_workers}{keeps}"),
+        local_directory=str(folder / f"workers{n_workers}"),
     )
     with cluster, Client(cluster) as client:
 
