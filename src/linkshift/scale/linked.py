@@ -11,7 +11,7 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift.estimators.constrained_mean_shift import ConstrainedMeanShift
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 from linkshift.links._conflicts import conflict_error
 from linkshift.metrics import LinkReport
 from linkshift.profiles import Profile
@@ -115,8 +115,9 @@ def _between_landmarks(summary: Summary, links: Links) -> Links:
             "Call links.resolve(ids) first.",
             parameter="links",
         )
-    pairs = links._pairs
-    named = np.concatenate([pairs.must.ravel(), pairs.cannot.ravel(), pairs.apart.member])
+    named = ClosedLinks(
+        links, links.n_samples or 0
+    ).linked_rows  # which are the same for any number
     lost = np.setdiff1d(named, summary.kept)
     if lost.size:
         raise Refusal(

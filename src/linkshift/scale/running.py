@@ -17,7 +17,7 @@ from linkshift._core.memory import check_memory
 from linkshift._core.messages import Refusal
 from linkshift._core.progress import tell
 from linkshift._core.text import counted, listed
-from linkshift.links import Links
+from linkshift.links import ClosedLinks, Links
 from linkshift.metrics import LinkReport
 from linkshift.scale.chunks import rows_of_a_chunk
 from linkshift.scale.linked import LinkedModel
@@ -137,7 +137,7 @@ class Run:
 
     def _summary(self, survey: Survey, scaling: Scaling, size: int, links: Links | None) -> Summary:
         """Summarise chunks, and merge what comes out."""
-        m, linked = self.settings.landmarks, _linked_rows(links)
+        m, linked = self.settings.landmarks, ClosedLinks.coerce(links, survey.n_rows).linked_rows
         nodes, done = self.state.tree()
         for chunk in self.table.chunks(survey.taken, size, start=done * size):
             rows = self._rows(survey, scaling, chunk)
@@ -252,12 +252,6 @@ def _by_row(links: Links | None, survey: Survey) -> Links | None:
         names = links._pairs.names or ()
         links = links.resolve({name: survey.rows_of_ids[str(name)] for name in names})
     return links.check(survey.n_rows)
-
-
-def _linked_rows(links: Links | None) -> NDArray[np.int64]:
-    if links is None:
-        return np.empty(0, dtype=np.int64)
-    return np.unique(np.concatenate([links.must.ravel(), links.cannot.ravel(), *links.apart]))
 
 
 def _digest(links: Links) -> str:
