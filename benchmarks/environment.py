@@ -9,7 +9,7 @@ from pathlib import Path
 
 DATA = "LINKSHIFT_DATA"
 PACKAGES = ("linkshift", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
-RIVALS = ("igraph", "leidenalg", "umap-learn")  # named where they are installed
+RIVALS = ("igraph", "leidenalg", "umap-learn", "cobras_ts")  # named where they are installed
 
 
 def find_data() -> None:

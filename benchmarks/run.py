@@ -33,6 +33,7 @@ SUITES = {
     "records": "benchmarks.quality.records",
     "auto": "benchmarks.auto",
     "compare": "benchmarks.compare",
+    "active": "benchmarks.active",
     "cms": "benchmarks.papers.cms",
     "embed": "benchmarks.papers.embedding",
     "kernel_ms": "benchmarks.papers.kernel_ms",

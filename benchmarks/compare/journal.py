@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ _ROOT = Path(__file__).resolve().parents[2]
 FILE = _ROOT / "benchmarks" / "results" / "compare.jsonl"
 
 
-def source() -> str:
-    """Name the present state of the package and of this benchmark by what their files hold."""
+def source(of: Sequence[str] = ("src", "benchmarks/auto", "benchmarks/compare")) -> str:
+    """Name the present state of the package and of a benchmark by what their files hold."""
     found = hashlib.sha256()
-    for folder in (_ROOT / "src", _ROOT / "benchmarks" / "auto", _ROOT / "benchmarks" / "compare"):
-        for path in sorted(folder.rglob("*.py")):
+    for name in of:
+        place = _ROOT / name
+        if not place.exists():
+            raise ValueError(f"There is no {name} to name the state of.")
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             found.update(path.relative_to(_ROOT).as_posix().encode())
             found.update(path.read_bytes())
     return found.hexdigest()[:12]
@@ -28,26 +32,41 @@ class Journal:
     """Scores by task and method; ``path`` None keeps nothing."""
 
     path: Path | None
-    source: str
+    source: str | Mapping[str, str]
     done: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def beside_results(cls, source: str, *, kept: bool) -> Journal:
-        """Read what an earlier run has left."""
+    def beside_results(
+        cls,
+        source: str | Mapping[str, str],
+        *,
+        kept: bool,
+        file: Path | None = None,
+        variable: str = "LINKSHIFT_COMPARE_REUSE",
+    ) -> Journal:
+        """Read what an earlier run has left.
+
+        ``source`` is one for all methods, or one for each; ``variable`` of the environment says
+        whether scores of other sources are taken too.
+        """
         if not kept:
             return cls(None, source)
-        journal = cls(FILE, source)
-        reuse = os.environ.get("LINKSHIFT_COMPARE_REUSE", "same")
+        journal = cls(FILE if file is None else file, source)
+        reuse = os.environ.get(variable, "same")
         if reuse not in ("same", "any"):
-            raise ValueError(f"LINKSHIFT_COMPARE_REUSE is 'same' or 'any', not {reuse!r}.")
-        if FILE.is_file():
-            for line in FILE.read_text().splitlines():
+            raise ValueError(f"{variable} is 'same' or 'any', not {reuse!r}.")
+        if journal.path is not None and journal.path.is_file():
+            for line in journal.path.read_text().splitlines():
                 if not line.endswith("}"):
                     continue  # a run was stopped while it wrote
                 one = json.loads(line)
-                if reuse == "any" or one["source"] == source:
+                if reuse == "any" or one["source"] == journal.source_of(one["method"]):
                     journal.done[one["task"], one["method"]] = one["score"]
         return journal
+
+    def source_of(self, method: str) -> str | None:
+        """Name what made the scores of a method; None for one that is not run."""
+        return self.source if isinstance(self.source, str) else self.source.get(method)
 
     def get(self, task: str, method: str) -> dict[str, Any] | None:
         """Look up a score."""
@@ -59,6 +78,6 @@ class Journal:
         if self.path is None:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = {"source": self.source, "task": task, "method": method, "score": score}
+        line = {"source": self.source_of(method), "task": task, "method": method, "score": score}
         with self.path.open("a") as file:
             file.write(json.dumps(line) + "\n")

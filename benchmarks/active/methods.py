@@ -1,0 +1,66 @@
+"""The strategies that are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from benchmarks.active import rivals_cobras, strategies
+from benchmarks.active.strategies import Run
+from benchmarks.compare.journal import source
+
+OURS = "session"
+# What any strategy's scores hang on: sets, answers, how it is scored.
+_COMMON = (
+    "benchmarks/active/sets.py",
+    "benchmarks/active/oracle.py",
+    "benchmarks/active/running.py",
+    "src/linkshift/datasets",
+    "src/linkshift/tables",
+)
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How it is run; ``uses`` are files and folders that its scores hang on besides.
+
+    ``told`` is whether it knows the number of classes; ``needs`` names modules, which
+    ``install`` brings.
+    """
+
+    run: Run
+    uses: tuple[str, ...]
+    told: bool = False
+    needs: tuple[str, ...] = ()
+    install: str = ""
+
+    @property
+    def absent(self) -> list[str]:
+        """Modules that are not installed."""
+        return [name for name in self.needs if find_spec(name) is None]
+
+    @property
+    def source(self) -> str:
+        """Name the present state of all that its scores hang on."""
+        return source((*_COMMON, *self.uses))
+
+
+_AT_RANDOM = ("src", "benchmarks/auto/draws.py", "benchmarks/active/strategies.py")
+METHODS: dict[str, Strategy] = {
+    OURS: Strategy(
+        strategies.session,
+        ("src", "benchmarks/active/strategies.py"),
+        needs=("linkshift.active",),
+        install="this version has no linkshift.active",
+    ),
+    "random + auto": Strategy(strategies.random_auto, _AT_RANDOM),
+    "random + k-means + refine": Strategy(strategies.random_k_means, _AT_RANDOM, told=True),
+    "cobras": Strategy(
+        rivals_cobras.cobras,
+        ("benchmarks/active/rivals_cobras.py",),
+        needs=("cobras_ts",),
+        install="pip install --no-deps cobras_ts",
+    ),
+}
+#: Those that the session is to be ahead of.
+RIVALS: tuple[str, ...] = ("cobras", "random + auto")
