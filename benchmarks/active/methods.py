@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from benchmarks.active import rivals_cobras, strategies
+from benchmarks.active import rivals_cobras, rivals_explore, rivals_npu, strategies
 from benchmarks.active.strategies import Run
 from benchmarks.compare.journal import source
 
@@ -46,6 +46,13 @@ class Strategy:
 
 
 _AT_RANDOM = ("src", "benchmarks/auto/draws.py", "benchmarks/active/strategies.py")
+_GROUPS = (
+    "benchmarks/active/neighbourhoods.py",
+    "src/linkshift/_core",
+    "src/linkshift/baselines",
+    "src/linkshift/links",
+    "src/linkshift/refinement",
+)
 METHODS: dict[str, Strategy] = {
     OURS: Strategy(
         strategies.session,
@@ -61,6 +68,11 @@ METHODS: dict[str, Strategy] = {
         needs=("cobras_ts",),
         install="pip install --no-deps cobras_ts",
     ),
+    "npu": Strategy(rivals_npu.npu, (*_GROUPS, "benchmarks/active/rivals_npu.py"), told=True),
+    "npu + refine": Strategy(rivals_npu.npu_refined, (*_GROUPS, "benchmarks/active/rivals_npu.py")),
+    "explore + pckmeans": Strategy(
+        rivals_explore.explore, (*_GROUPS, "benchmarks/active/rivals_explore.py"), told=True
+    ),
 }
 #: Those that the session is to be ahead of.
-RIVALS: tuple[str, ...] = ("cobras", "random + auto")
+RIVALS = ("cobras", "random + auto")
