@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 from benchmarks.active import rivals_cobras, rivals_explore, rivals_npu, strategies
 from benchmarks.active.strategies import Run
@@ -53,13 +54,14 @@ _GROUPS = (
     "src/linkshift/links",
     "src/linkshift/refinement",
 )
+_SESSION: dict[str, Any] = {
+    "uses": ("src", "benchmarks/active/strategies.py"),
+    "needs": ("linkshift.active",),
+    "install": "this version has no linkshift.active",
+}
 METHODS: dict[str, Strategy] = {
-    OURS: Strategy(
-        strategies.session,
-        ("src", "benchmarks/active/strategies.py"),
-        needs=("linkshift.active",),
-        install="this version has no linkshift.active",
-    ),
+    OURS: Strategy(strategies.session, **_SESSION),
+    "session, labels of auto": Strategy(strategies.session_auto, **_SESSION),
     "random + auto": Strategy(strategies.random_auto, _AT_RANDOM),
     "random + k-means + refine": Strategy(strategies.random_k_means, _AT_RANDOM, told=True),
     "cobras": Strategy(

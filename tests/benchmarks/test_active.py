@@ -4,8 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import active, run
-from benchmarks.active import neighbourhoods, rivals_explore, rivals_npu, running, sets, tables
+from benchmarks import run
+from benchmarks.active import (
+    curves,
+    neighbourhoods,
+    rivals_explore,
+    rivals_npu,
+    running,
+    sets,
+    tables,
+)
 from benchmarks.active.methods import METHODS, OURS
 from benchmarks.active.oracle import Bound, Case, Oracle
 from benchmarks.active.running import Score, Scored, Task
@@ -289,12 +297,16 @@ def test_a_tiny_run(monkeypatch):
     monkeypatch.setenv("LINKSHIFT_ACTIVE_METHODS", "cobras,explore + pckmeans")
     monkeypatch.setenv("LINKSHIFT_ACTIVE_SETS", "moons,uci_wine")
     monkeypatch.setattr(running, "cpu_count", lambda: 1)
-    monkeypatch.setattr(active, "is_here", lambda name: name == "moons")
+    monkeypatch.setattr(curves, "is_here", lambda name: name == "moons")
     monkeypatch.setattr("benchmarks.active.methods.find_spec", lambda name: None)
     record = run.run_suite("active", Options(size="tiny", repeats=1))
     assert record["error"] is None, record["error"]
     cells = [row["cells"] for row in record["rows"]]
-    assert [c["what"] for c in cells if c["table"] == "left out"] == ["uci_wine", "cobras"]
+    assert [c["what"] for c in cells if c["table"] == "left out"] == [
+        "uci_wine",
+        "cobras",
+        "session, speed",
+    ]
     (score,) = [c for c in cells if c["table"] == "scores"]
     assert (score["set"], score["method"]) == ("moons", "explore + pckmeans")
     assert {"0", "10", "20"} <= score.keys()
@@ -302,7 +314,7 @@ def test_a_tiny_run(monkeypatch):
 
 def test_halves_can_be_named(monkeypatch):
     monkeypatch.setenv("LINKSHIFT_ACTIVE_SETS", "unseen,moons")
-    assert active._sets(Options()) == [*sets.UNSEEN, "moons"]
+    assert curves._sets(Options()) == [*sets.UNSEEN, "moons"]
     monkeypatch.setenv("LINKSHIFT_ACTIVE_SETS", "nonsense")
     record = run.run_suite("active", Options(size="tiny"))
     assert "LINKSHIFT_ACTIVE_SETS names 'nonsense'" in record["error"]
