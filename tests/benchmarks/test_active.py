@@ -1,6 +1,7 @@
 """Questions: answers are what they claim, rivals keep to their budget, tables are those of hand."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from benchmarks.active import (
     rivals_npu,
     running,
     sets,
+    speed,
+    strategies,
     tables,
 )
 from benchmarks.active.methods import METHODS, OURS
@@ -118,6 +121,74 @@ def test_every_strategy_keeps_to_its_budget(name, case, plain, monkeypatch):
         np.testing.assert_array_equal(again[count], first[count])
     if case == Case():
         assert adjusted_rand_score(y, first[30]) > 0.9
+
+
+class Asks:
+    """A session that asks about each row and the first one; it has no further questions."""
+
+    def __init__(self, X, *, random_state):
+        self.labels_ = np.zeros(len(X), dtype=np.int64)
+        self._asked, self._said = 0, []
+
+    def ask(self):
+        self._asked += 1
+        return SimpleNamespace(a=0, b=self._asked) if self._asked < len(self.labels_) else None
+
+    def answer(self, said):
+        assert said in ("same", "different", "unknown")
+        self._said.append(said)
+        self.labels_ = self.labels_.copy()
+        self.labels_[len(self._said)] = said == "different"
+
+    @property
+    def links(self):
+        same = np.array([said == "same" for said in self._said], dtype=bool)
+        rows = np.column_stack((np.zeros(len(same), dtype=int), np.arange(1, len(same) + 1)))
+        return Links(must=rows[same], cannot=rows[~same])
+
+    def estimate(self):
+        return SimpleNamespace(ari=SimpleNamespace(value=0.5, low=0.4, high=0.6))
+
+    def run(self, oracle, budget):
+        for _ in range(budget):
+            question = self.ask()
+            self.answer("same" if oracle(question.a, question.b) else "different")
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    strategies._compile.cache_clear()
+    monkeypatch.setattr(strategies, "import_module", lambda name: SimpleNamespace(Session=Asks))
+    yield
+    strategies._compile.cache_clear()
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_session_is_asked_until_it_has_no_questions():
+    y = np.repeat([0, 1], [4, 8])
+    oracle = Oracle(y)
+    found = METHODS[OURS].run(np.zeros((12, 2)), oracle, (0, 5, 20), 0)
+    assert oracle.asked == [(0, row) for row in range(1, 12)]
+    assert [adjusted_rand_score(y, found[count]) == 1 for count in (0, 5, 20)] == [0, 0, 1]
+    assert oracle.estimates == {5: Bound(0.5, 0.4, 0.6)}
+    assert len(oracle.seconds) == 11
+
+
+@pytest.mark.usefixtures("fake")
+def test_labels_of_auto_hold_the_links_of_a_session(plain):
+    X, y = plain
+    found = METHODS["session, labels of auto"].run(X, Oracle(y), (0, 79), 0)
+    assert adjusted_rand_score(y, found[79]) > 0.9
+    assert (y[found[79] == found[79][0]] == y[0]).all()
+
+
+@pytest.mark.usefixtures("fake")
+def test_seconds_by_rows(monkeypatch):
+    monkeypatch.setattr("benchmarks.active.methods.find_spec", lambda name: "here")
+    (row,) = speed.run(Options(size="tiny"))
+    assert (row.cells["rows"], row.cells["questions"]) == (200, 5)
+    assert 0 <= row.cells["median ms"] <= row.cells["95 % ms"] <= row.cells["worst ms"]
+    assert len(row.raw["questions"].wall) == 5
 
 
 def asking(y, limit=100):
