@@ -50,7 +50,8 @@ def npu_refined(
         base: Array = KMeans(len(centres), init=centres, n_init=1).fit_predict(X)
         for place, group in enumerate(known.groups):
             base[group] = place  # else a must-link between two clusters would make them one
-        return refine(X, base, links)
+        most = int(np.clip(len(X) / len(centres) / 3, 5, 20))  # smaller clusters, fewer voters
+        return refine(X, base, links, n_neighbors=most)
 
     return _ask(labels, X, oracle, checkpoints, seed)
 
