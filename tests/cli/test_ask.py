@@ -85,7 +85,7 @@ def test_the_end_of_input_leaves_like_q(talk, data):
 
 def test_no_answers_make_no_file(talk, here, data):
     told = talk(data, keys=["q"])
-    assert "No answers, and no file of them." in told
+    assert "No answers yet, and no file data.answers.csv." in told
     assert not (here / "data.answers.csv").exists()
 
 
@@ -220,7 +220,7 @@ def test_a_question_shows_two_rows(talk, data):
     told = talk(*BY_NAME, keys=["?", "what", "q"])
     assert "Question 1" in told
     assert told.count("* x ") == 2  # once more after the ?
-    assert "name" not in told.partition("Question 1")[2].partition("No answers")[0]
+    assert "name" not in told.partition("Question 1")[2].partition("No answers yet")[0]
     assert "u  you do not know: the pair is not asked again" in told
     assert "That is none of the keys" in told
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linkshift.cli.reading.answers import AnswersFile
     from linkshift.cli.reading.keys import Keys
     from linkshift.cli.reading.problem import Source
+    from linkshift.cli.reading.tables import Table
     from linkshift.cli.writing.pairs import View
 
 _HELP = {
@@ -29,8 +30,7 @@ _HELP = {
     "show": "Columns to show of two rows. Default: all, or the first 20.",
     "text": "Column of text to show in place of columns, wrapped.",
     "budget": "Leave after N answers. Default: ask until q is pressed.",
-    "audit": "Share of the questions that are drawn at random, to say how good the clusters are. "
-    "Default: 0.2.",
+    "audit": "Share of the questions that are drawn at random, to say how good the clusters are.",
     "output": "Write the labels as they are in the end: .csv, .tsv, .parquet, .npy, .npz.",
 }
 _EVERY = 10  # answers, after which the session says how it stands
@@ -140,7 +140,7 @@ def _begin(about: _Asked, console: Console, **settings: Any) -> _Conversation:
     check_answers_file(path, source.data, console, given=about.given)
     # Before the features: answers for another table are found before a long list is told.
     file = AnswersFile(path, table, ids, console)
-    reserved = [name for name in (id_column, source.show) if name is not None]
+    reserved = [name for name in (id_column, _only_read(source, table)) if name is not None]
     features, recipe = table_features(source, table, reserved, console, takes_views=False)
     with console.warnings():
         kind = scale_for(about.scale, {}, made=recipe is not None)
@@ -155,6 +155,12 @@ def _begin(about: _Asked, console: Console, **settings: Any) -> _Conversation:
     conversation = _Conversation(session, file, view, console, rows)
     conversation.replay()
     return conversation
+
+
+def _only_read(source: Source, table: Table) -> str | None:
+    """Give the column that is shown, unless it is numbers, or was asked for to be made into some."""
+    text = source.show is not None and table.kind(source.show) == "text"
+    return source.show if text and source.columns is None else None
 
 
 @dataclass
@@ -288,7 +294,9 @@ def _tell_of_file(ctx: typer.Context, conversation: _Conversation) -> None:
     """Say where the answers are, and how to go on with them."""
     console, file = conversation.console, conversation.file
     if not file.answers:
-        console.say("\nNo answers, and no file of them.")
+        console.say(
+            f"\nNo answers {'in' if file.path.exists() else 'yet, and no file'} {file.path}."
+        )
         return
     new = f", {conversation.n_new:,} of them new" if conversation.n_new else ""
     console.say(f"\n{file.path} holds {counted(len(file.answers), 'answer')}{new}.")

@@ -59,7 +59,10 @@ class _Lines:
     def read(self, *, seen: bool) -> str | None:  # noqa: ARG002 - a line has been written for it
         """Give the meaning of a line; blank ones are passed over."""
         while self._stream is not None and not self._stream.closed:
-            line = self._stream.readline()
+            try:
+                line = self._stream.readline()
+            except OSError:  # what cannot be read has no more to say
+                break
             ask_again()
             if not line:
                 break
