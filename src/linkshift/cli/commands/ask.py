@@ -158,7 +158,7 @@ def _begin(about: _Asked, console: Console, **settings: Any) -> _Conversation:
 
 
 def _only_read(source: Source, table: Table) -> str | None:
-    """Give the column that is shown, unless it is numbers, or was asked for to be made into some."""
+    """Give the column that is shown, where nobody asked to have numbers made of it."""
     text = source.show is not None and table.kind(source.show) == "text"
     return source.show if text and source.columns is None else None
 

@@ -24,7 +24,7 @@ _GAP = "  "
 _BETWEEN = " | "  # two texts
 _MARK = "* "  # before a column in which the rows differ
 _MOST_COLUMNS = 20  # where nobody says which
-_MOST_LINES = 30  # of a cell: more would push its question off the screen
+_LINES_OF_CELL, _LINES_OF_TEXT = 6, 18  # more would push their question off the screen
 _EMPTY = "(empty)"
 # Inside words of some scripts, and in pictures made of several; all other such signs are left out.
 _JOINERS = "\u200c\u200d"
@@ -116,10 +116,10 @@ def side_by_side(
     cells = [line for _, a, b, _ in texts for text in (a, b) for line in text.split("\n")]
     half = min(most, max(map(cell_len, (*cells, *heads)), default=most))
     lines = [_heads(heads, left, half)]
-    n_cut = 0
+    n_cut, most_lines = 0, None if whole else _LINES_OF_CELL
     for name, a, b, differs in texts:
         parts = [_wrapped(text, room) for text, room in ((name, names), (a, half), (b, half))]
-        parts, cut = (parts, 0) if whole else _cut(parts)
+        parts, cut = _cut(parts, most_lines)
         n_cut += cut
         for i, (n, x, y) in enumerate(zip_longest(*parts, fillvalue="")):
             mark = _MARK if differs and i == 0 else " " * len(_MARK)
@@ -133,7 +133,7 @@ def as_texts(heads: tuple[str, str], rows: Rows, width: int, *, whole: bool = Fa
     half = (width - len(_BETWEEN)) // 2
     ((_, *texts),) = rows
     parts = [_wrapped(_text(text), half) for text in texts]
-    parts, n_cut = (parts, 0) if whole else _cut(parts)
+    parts, n_cut = _cut(parts, None if whole else _LINES_OF_TEXT)
     lines = [_heads(heads, 0, half, _BETWEEN)]
     both = zip_longest(*parts, fillvalue="")
     lines += [f"{_padded(x, half)}{_BETWEEN}{y}".rstrip() for x, y in both]
@@ -160,10 +160,12 @@ def _heads(heads: tuple[str, str], left: int, half: int, gap: str = _GAP) -> str
     return typer.style(line, fg=typer.colors.CYAN)
 
 
-def _cut(parts: list[list[str]]) -> tuple[list[list[str]], int]:
+def _cut(parts: list[list[str]], most: int | None) -> tuple[list[list[str]], int]:
     """Cut what is too long to be looked at, and say how many lines that leaves out."""
-    most = max(map(len, parts))
-    return [part[:_MOST_LINES] for part in parts], max(most - _MOST_LINES, 0)
+    longest = max(map(len, parts))
+    if most is None or longest <= most:
+        return parts, 0
+    return [part[:most] for part in parts], longest - most
 
 
 def _as_texts(a: Any, b: Any) -> tuple[str, str]:
