@@ -285,6 +285,9 @@ def test_answers_for_another_table(refused, data, links):
     assert "Say which column of the data holds the ids: --id-column name." in told
     told = refused("ask", data, "--links", links("0,1,perhaps"))
     assert "line 2: kind must be 'must'" in told
+    told = refused("ask", data, "--links", links("0,1,must,spam", header="a,b,kind,purpose"))
+    assert "links.csv, line 2: purpose is 'spam'" in told
+    assert "learn, audit, confirm" in told
 
 
 def test_tables_that_have_no_pair(refused, here):

@@ -185,7 +185,7 @@ class _Conversation:
             if not answer.purpose and answer.word != "unknown":
                 continue  # a link that was there from the start
             purpose = {"purpose": answer.purpose} if answer.purpose else {}
-            with passed_on(f"{self.file.path}: "):
+            with passed_on(f"{self.file.path}, line {answer.line}: "):
                 self.session.answer(
                     answer.word, pair=answer.pair, confidence=answer.confidence, **purpose
                 )

@@ -18,6 +18,7 @@ from linkshift.cli.talking import Console, InputError, hint
 from linkshift.cli.writing.targets import write_text
 from linkshift.links import Links, _files
 
+PURPOSES = ("learn", "audit", "confirm")
 COLUMNS = (*_files.COLUMNS, "purpose")  # readers of links pass over the last
 _KINDS = {"same": "must", "different": "cannot", "unknown": _files.UNKNOWN}
 _WORDS = {kind: word for word, kind in _KINDS.items()}
@@ -30,6 +31,7 @@ class Answer(NamedTuple):
     word: str  # same, different or unknown
     confidence: float
     purpose: str  # of the question; empty where the line was written by hand
+    line: int = 0  # of the file it was read from
 
 
 class AnswersFile:
@@ -80,8 +82,15 @@ class AnswersFile:
         for record, cells in zip(records, self._cells, strict=True):
             where = f"{self.path}, line {record.line}"
             pair = self._known(record.a, where), self._known(record.b, where)
-            purpose = "" if column is None else cells[column].strip()
-            self.answers.append(Answer(pair, _WORDS[record.kind], record.confidence, purpose))
+            purpose = "" if column is None else cells[column].strip().lower()
+            if purpose not in ("", *PURPOSES):
+                raise InputError(
+                    f"{where}: purpose is {short(purpose)}, and questions are for one of "
+                    f"{', '.join(PURPOSES)}. Leave it empty in links of another origin, or give "
+                    "the column another name."
+                )
+            word = _WORDS[record.kind]
+            self.answers.append(Answer(pair, word, record.confidence, purpose, record.line))
 
     def _known(self, text: str, where: str) -> Any:
         """Give an id as the table has it; a row number where rows have no ids."""
