@@ -150,6 +150,7 @@ def _begin(about: _Asked, console: Console, **settings: Any) -> _Conversation:
     if view.note:
         console.say(view.note)
     rows = {name: row for row, name in enumerate(range(table.n_rows) if ids is None else ids)}
+    console.say(f"Looking for what is worth asking among {table.n_rows:,} rows ...")
     with console.warnings(), passed_on():
         session = Session(scaling.apply(features.X), file.given(rows), ids=ids, **settings)
     conversation = _Conversation(session, file, view, console, rows)
