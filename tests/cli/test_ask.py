@@ -78,6 +78,15 @@ def test_links_check_says_what_is_unknown(run, links):
     assert "No conflicts among 1 must-link." in result.stdout
 
 
+def test_an_answer_that_was_asked_again_is_the_last_word(run, data, links):
+    head = "a,b,kind,confidence,purpose"
+    file = links("0,1,cannot,1,learn", "1,2,must,1,audit", "1,0,must,1,confirm", header=head)
+    for args in (("links", "check", file), ("cluster", data, "--links", file)):
+        told = run(*args).stderr
+        assert "links.csv: 1 answer replaced by what was said when asked again." in told
+    assert "No conflicts among 2 must-links." in run("links", "check", file).stdout
+
+
 def test_the_end_of_input_leaves_like_q(talk, data):
     assert "data.answers.csv holds 2 answers" in talk(data, keys=["s", "d"])
     assert len(lines_of()) == 3

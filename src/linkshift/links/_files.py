@@ -35,6 +35,7 @@ FORMAT = "linkshift.Links"
 INTEGER = re.compile(r"([+-]?[0-9]{1,400})(?:\.0*)?")
 COLUMNS = ("a", "b", "kind", "confidence")
 _NEEDED = {"a", "b", "kind"}
+CONFIRM = "confirm"  # in a column `purpose`: the answer to a second question about a pair
 UNKNOWN = "unknown"  # of a pair that somebody was asked about, and could not tell: no link
 WORDS = {
     "must": ("must", "must-link", "same", "s", "1", "true"),
@@ -53,6 +54,7 @@ class Record(NamedTuple):
     kind: str
     confidence: float
     percent: str  # the confidence as it was written, where that is in percent
+    confirms: bool  # said of a pair that was asked about again
 
 
 def write_csv(pairs: Parsed, path: PathLike) -> None:
@@ -102,11 +104,13 @@ class CsvContent(NamedTuple):
     ids: list[str] | None
     lines: dict[str, list[int]]
     n_unknown: int = 0  # pairs that were answered, and are no links
+    n_replaced: int = 0  # answers in whose place another one came
 
 
 def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     """Read what `write_csv` writes, and what people write by hand."""
-    records = read_records(path)
+    every = read_records(path)
+    records = _last_words(every)
     _tell(records, path)
     texts = None
     convert: Callable[[str], Any] = str
@@ -125,13 +129,21 @@ def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
         arguments[kind] = [(convert(record.a), convert(record.b)) for record in chosen]
         arguments[f"{kind}_confidence"] = [record.confidence for record in chosen]
         lines[kind] = [record.line for record in chosen]
-    return CsvContent(arguments, texts, lines, sum(r.kind == UNKNOWN for r in records))
+    return CsvContent(
+        arguments, texts, lines, sum(r.kind == UNKNOWN for r in records), len(every) - len(records)
+    )
 
 
 def _whole(text: str) -> str:
     """Give 468 for 468.0; other text as it is."""
     found = INTEGER.fullmatch(text)
     return text if found is None else found[1]
+
+
+def _last_words(records: list[Record]) -> list[Record]:
+    """Leave out what was said of a pair before somebody was asked to confirm it."""
+    last = {frozenset((r.a, r.b)): r.line for r in records if r.confirms}
+    return [r for r in records if r.line >= last.get(frozenset((r.a, r.b)), 0)] if last else records
 
 
 def row_number(text: str) -> int:
@@ -279,7 +291,8 @@ def _record(row: dict[str, str], line: int, where: str) -> Record:
         raise ValueError(
             f"{where}: confidence must be a number in (0, 1] or empty, got {short(text)}"
         ) from None
-    return Record(line, row["a"], row["b"], kind, confidence, text if percent else "")
+    confirms = row.get("purpose", "").lower() == CONFIRM
+    return Record(line, row["a"], row["b"], kind, confidence, text if percent else "", confirms)
 
 
 def to_json(pairs: Parsed, n_samples: int | None) -> str:

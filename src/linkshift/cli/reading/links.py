@@ -85,6 +85,9 @@ def read_link_file(
     remarks = []
     if is_csv and (separator := _files.find_separator(path)) != SEPARATED[path.suffix.lower()]:
         remarks.append(separated_by(path, separator))
+    if content is not None and content.n_replaced:
+        times = counted(content.n_replaced, "answer")
+        remarks.append(f"{path}: {times} replaced by what was said when asked again.")
     if content is not None and content.n_unknown:
         pairs_unknown = counted(content.n_unknown, "pair")
         remarks.append(f"{path}: {pairs_unknown} answered 'unknown', and taken for no links.")
