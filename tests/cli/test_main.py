@@ -15,7 +15,9 @@ def call(*args, cwd=None, start=("-m", "linkshift.cli")):
     )
 
 
-@pytest.mark.parametrize("args", [["--help"], ["-h"], ["cluster", "--help"], ["links", "-h"]])
+@pytest.mark.parametrize(
+    "args", [["--help"], ["-h"], ["cluster", "--help"], ["links", "-h"], ["ask", "-h"]]
+)
 def test_help(args):
     done = call(*args)
     assert done.returncode == 0

@@ -189,7 +189,7 @@ def test_ids_without_id_column(refused, data, links):
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        (["0,1,maybe"], "kind must be 'must' (same, s, 1, true) or 'cannot'"),
+        (["0,1,maybe"], "kind must be 'must' (same, s, 1, true), 'cannot'"),
         (["0,0,must"], "cannot be linked with itself"),
         (["0,1"], "expected 3 columns"),
         (["-1,1,must"], "must not be negative"),

@@ -109,6 +109,28 @@ def test_tolerant_reading(tmp_path):
     assert links.n_samples == 3
 
 
+def test_what_nobody_could_tell_is_no_link(tmp_path):
+    text = "a,b,kind,purpose\n0,1,must,learn\n3,4,Unknown,audit\n1,2,cannot,\n2,3,u,learn\n"
+    path = write(tmp_path, text)
+    assert Links.read_csv(path) == Links([(0, 1)], [(1, 2)])
+    with pytest.raises(ValueError, match=r"line 4: cannot-link 0: \(1, 2\)"):
+        Links.read_csv(path, n_samples=2)
+    path = write(tmp_path, "a,b,kind\n0,1,unknown\n")
+    with pytest.warns(UserWarning, match=r"links\.csv holds no links: every pair in it is of the"):
+        assert not Links.read_csv(path)
+
+
+def test_an_answer_that_was_confirmed_or_not_is_the_last_word(tmp_path):
+    lines = ["0,1,must,learn", "1,2,must,learn", "1,0,cannot,confirm", "0,1,cannot,", "3,1,u,audit"]
+    path = write(tmp_path, "\n".join(["a,b,kind,purpose", *lines]))
+    assert Links.read_csv(path) == Links([(1, 2)], [(0, 1)])
+    path = write(tmp_path, "\n".join(["a,b,kind,purpose", lines[2], lines[0]]))
+    assert len(Links.read_csv(path).conflicts()) == 1  # what came afterwards counts as well
+    path = write(tmp_path, "\n".join(["a,b,kind,purpose", lines[0], "0,1,unknown,confirm"]))
+    with pytest.warns(UserWarning, match="holds no links"):
+        assert not Links.read_csv(path)
+
+
 def test_ids_in_csv(tmp_path):
     path = write(tmp_path, "a,b,kind\n1001,1003,must\n")
     assert Links.read_csv(path).must.tolist() == [[1001, 1003]]

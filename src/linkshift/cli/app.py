@@ -13,7 +13,17 @@ from typer.main import get_command
 from linkshift import __version__
 from linkshift.cli.talking import exit_codes
 
-_NAMES = ["cluster", "predict", "explain", "bandwidths", "segment", "datasets", "bench", "links"]
+_NAMES = [
+    "cluster",
+    "predict",
+    "explain",
+    "ask",
+    "bandwidths",
+    "segment",
+    "datasets",
+    "bench",
+    "links",
+]
 
 
 _ELSEWHERE = {

@@ -86,7 +86,9 @@ Scale = Annotated[str, word(SCALES, _HELP["scale"])]
 Prepare = Annotated[bool, typer.Option("--prepare", help=_HELP["prepare"])]
 Pca = Annotated[int | None, value("N", _HELP["pca"], min=1)]
 Threads = Annotated[int | None, value("N", "Default: all cores.", min=1)]
-seed = value("N", "Of what is drawn at random. Default: 0.", min=0, max=2**32 - 1)
+_seed = "Of what is drawn at random. Default: 0."
+seed = value("N", _seed, min=0, max=2**32 - 1)
+random_state = value("N", _seed, "--random-state", "--seed", min=0, max=2**32 - 1)
 
 # What is written and said
 LabelsOutput = Annotated[Path | None, output(_HELP["labels_output"], callback=_unless_stdout)]

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,9 +35,12 @@ FORMAT = "linkshift.Links"
 INTEGER = re.compile(r"([+-]?[0-9]{1,400})(?:\.0*)?")
 COLUMNS = ("a", "b", "kind", "confidence")
 _NEEDED = {"a", "b", "kind"}
+CONFIRM = "confirm"  # in a column `purpose`: the answer to a second question about a pair
+UNKNOWN = "unknown"  # of a pair that somebody was asked about, and could not tell: no link
 WORDS = {
     "must": ("must", "must-link", "same", "s", "1", "true"),
     "cannot": ("cannot", "cannot-link", "different", "d", "0", "-1", "false"),
+    UNKNOWN: (UNKNOWN, "u"),
 }
 _KIND_OF = {word: kind for kind, words in WORDS.items() for word in words}
 
@@ -51,6 +54,7 @@ class Record(NamedTuple):
     kind: str
     confidence: float
     percent: str  # the confidence as it was written, where that is in percent
+    confirms: bool  # said of a pair that was asked about again
 
 
 def write_csv(pairs: Parsed, path: PathLike) -> None:
@@ -99,20 +103,23 @@ class CsvContent(NamedTuple):
     arguments: dict[str, Any]
     ids: list[str] | None
     lines: dict[str, list[int]]
+    n_unknown: int = 0  # pairs that were answered, and are no links
+    n_replaced: int = 0  # answers in whose place another one came
 
 
 def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
     """Read what `write_csv` writes, and what people write by hand."""
-    records = read_records(path)
+    every = read_records(path)
+    records = _last_words(every)
     _tell(records, path)
     texts = None
     convert: Callable[[str], Any] = str
     if ids is not None:
         # In the file every id is text; an id such as 1001 is found by how it is written.
         texts = [str(name) for name in as_items(ids)]
-        convert = partial(_id_text, known=set(texts))
+        convert = partial(id_text, known=set(texts))
     elif first_name(records) is None:
-        convert = _row
+        convert = row_number
     else:
         _refuse_numbers(records, path)
     arguments: dict[str, Any] = {}
@@ -122,7 +129,9 @@ def read_csv(path: PathLike, ids: Iterable[Hashable] | None) -> CsvContent:
         arguments[kind] = [(convert(record.a), convert(record.b)) for record in chosen]
         arguments[f"{kind}_confidence"] = [record.confidence for record in chosen]
         lines[kind] = [record.line for record in chosen]
-    return CsvContent(arguments, texts, lines)
+    return CsvContent(
+        arguments, texts, lines, sum(r.kind == UNKNOWN for r in records), len(every) - len(records)
+    )
 
 
 def _whole(text: str) -> str:
@@ -131,11 +140,18 @@ def _whole(text: str) -> str:
     return text if found is None else found[1]
 
 
-def _row(text: str) -> int:
+def _last_words(records: list[Record]) -> list[Record]:
+    """Leave out what was said of a pair before somebody was asked to confirm it."""
+    last = {frozenset((r.a, r.b)): r.line for r in records if r.confirms}
+    return [r for r in records if r.line >= last.get(frozenset((r.a, r.b)), 0)] if last else records
+
+
+def row_number(text: str) -> int:
+    """Give 468 for "468" and "468.0"."""
     return int(_whole(text))
 
 
-def _id_text(text: str, known: set[str]) -> str:
+def id_text(text: str, known: Collection[str]) -> str:
     """Give an id as the data write it: 468.0 is 468 there, unless 468.0 is an id itself."""
     return _whole(text) if text not in known and _whole(text) in known else text
 
@@ -170,8 +186,10 @@ def find_separator(path: PathLike) -> str:
 
 def _tell(records: list[Record], path: PathLike) -> None:
     """Warn of a file without links, and say how percents are read."""
-    if not records:
+    if all(record.kind == UNKNOWN for record in records):
         told = f"{os.fspath(path)} has a header, and no links below it."
+        if records:
+            told = f"{os.fspath(path)} holds no links: every pair in it is of the kind {UNKNOWN!r}."
         warn(Advice(told, "Write a line for each pair, or leave the file out."))
     percents = [record for record in records if record.percent]
     if percents:
@@ -255,8 +273,8 @@ def _record(row: dict[str, str], line: int, where: str) -> Record:
     kind = _KIND_OF.get(_whole(word))
     if kind is None:
         raise ValueError(
-            f"{where}: kind must be 'must' (same, s, 1, true) or 'cannot' (different, d, 0, "
-            f"false), got {short(row['kind'])}; correct it"
+            f"{where}: kind must be 'must' (same, s, 1, true), 'cannot' (different, d, 0, false) "
+            f"or 'unknown' (u), got {short(row['kind'])}; correct it"
         )
     for column in ("a", "b"):
         if not row[column]:
@@ -273,7 +291,8 @@ def _record(row: dict[str, str], line: int, where: str) -> Record:
         raise ValueError(
             f"{where}: confidence must be a number in (0, 1] or empty, got {short(text)}"
         ) from None
-    return Record(line, row["a"], row["b"], kind, confidence, text if percent else "")
+    confirms = row.get("purpose", "").lower() == CONFIRM
+    return Record(line, row["a"], row["b"], kind, confidence, text if percent else "", confirms)
 
 
 def to_json(pairs: Parsed, n_samples: int | None) -> str:

@@ -377,8 +377,12 @@ class Links(MadeLinks):
         """Read columns ``a,b,kind[,confidence]``; kind is ``must`` or ``cannot``.
 
         Entries are sample ids if `ids` are given (an id is found by its text)
-        or if some entry is not a whole number, else rows. The other parameters
-        are those of `Links`. Errors name the file and the line.
+        or if some entry is not a whole number, else rows. Pairs of the kind
+        ``unknown``, which somebody was asked about and could not tell, are no
+        links and are left out. Where a column ``purpose`` has ``confirm``, the
+        pair was asked about again: the line takes the place of those on the
+        pair before it. All else in that and other columns is passed over. The
+        other parameters are those of `Links`. Errors name the file and the line.
         """
         content = _files.read_csv(path, ids)
         try:

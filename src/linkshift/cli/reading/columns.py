@@ -153,11 +153,11 @@ def _named_columns(
     return names
 
 
-def listed_columns(text: str) -> tuple[str, ...]:
-    """Give the names in the text of --columns."""
+def listed_columns(text: str, option: str = "--columns") -> tuple[str, ...]:
+    """Give the names in the text of --columns or another option."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise InputError("--columns is empty. Name the columns with commas between: --columns a,b.")
+        raise InputError(f"{option} is empty. Name columns with commas between: {option} a,b.")
     return names
 
 
@@ -360,9 +360,9 @@ def group_entries(table: Table, column: str, option: str) -> list[Any]:
     return [None if c is None or c in ("", "-1", -1) or c != c else c for c in cells]
 
 
-def shown_values(table: Table, column: str) -> list[Any]:
+def shown_values(table: Table, column: str, option: str = "--show") -> list[Any]:
     """Give what is shown of the rows, None where a cell is empty."""
-    return _cells(table, column, "--show")
+    return _cells(table, column, option)
 
 
 def _cells(table: Table, column: str, option: str) -> list[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from linkshift._core.text import short
+from linkshift._core.text import counted, short
 from linkshift.cli.reading.delimited import separated_by
 from linkshift.cli.reading.sparse import SparseTable
 from linkshift.cli.reading.tables import Table, check_readable
@@ -18,7 +18,7 @@ from linkshift.links._parse import KINDS, UnknownIdError
 
 T = TypeVar("T")
 
-_SEPARATED = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+SEPARATED = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class LinkFile:
     remarks: tuple[str, ...] = ()  # on how the file was read
 
 
-# The links, the same before ids became rows, pairs as the file has them, and in CSV their lines.
-_Read = tuple[Links, Links, dict[str, Any], dict[str, list[int]] | None]
+# The links, the same before ids became rows, pairs as the file has them, and of CSV all it says.
+_Read = tuple[Links, Links, dict[str, Any], _files.CsvContent | None]
 
 
 def read_link_file(
@@ -54,15 +54,15 @@ def read_link_file(
     Ids are found by their text. Without ids, links keyed by id are given as they are. A pair that
     is given again counts once, and is among the ``repeats``.
     """
-    if path.suffix.lower() not in (*_SEPARATED, ".json"):
+    if path.suffix.lower() not in (*SEPARATED, ".json"):
         raise InputError(
             f"links are read from .csv, .tsv or .json files, and {path} is none of them. Write a "
             ".csv file with the columns a,b,kind."
         )
     check_readable(path)
-    is_csv = path.suffix.lower() in _SEPARATED
+    is_csv = path.suffix.lower() in SEPARATED
     try:
-        links, given, pairs, lines = (
+        links, given, pairs, content = (
             _from_csv(path, n_rows, ids) if is_csv else _from_json(path, ids)
         )
         if n_rows is not None and not links.keyed_by_id:
@@ -75,16 +75,22 @@ def read_link_file(
     repeats: list[Repeat] = []
     for kind in KINDS:
         found = [f"{kind} {i}" for i in range(len(pairs[kind]))]
-        if lines is not None:
-            found = [f"line {line}" for line in lines[kind]]
+        if content is not None:
+            found = [f"line {line}" for line in content.lines[kind]]
         repeats += [
             Repeat(kind, tuple(pairs[kind][i]), found[i], found[first])
             for i, first in _repeated(pairs[kind]).items()
         ]
         places[kind] = _of_links(given, kind, pairs[kind], found)
     remarks = []
-    if is_csv and (separator := _files.find_separator(path)) != _SEPARATED[path.suffix.lower()]:
+    if is_csv and (separator := _files.find_separator(path)) != SEPARATED[path.suffix.lower()]:
         remarks.append(separated_by(path, separator))
+    if content is not None and content.n_replaced:
+        times = counted(content.n_replaced, "answer")
+        remarks.append(f"{path}: {times} replaced by what was said when asked again.")
+    if content is not None and content.n_unknown:
+        pairs_unknown = counted(content.n_unknown, "pair")
+        remarks.append(f"{path}: {pairs_unknown} answered 'unknown', and taken for no links.")
     return LinkFile(path, links, places, repeats, tuple(remarks))
 
 
@@ -134,7 +140,7 @@ def _from_csv(path: Path, n_rows: int | None, ids: Sequence[Hashable] | None) ->
             for kind in KINDS
         }
         raise _files.at_line(error, path, content._replace(lines=kept)) from error
-    return links, given, content.arguments, content.lines
+    return links, given, content.arguments, content
 
 
 def _from_json(path: Path, ids: Sequence[Hashable] | None) -> _Read:
@@ -155,11 +161,11 @@ def require_rows(links: Links, path: Path, table: Table | None = None) -> None:
     if not links.keyed_by_id:
         return
     where, first = str(path), (*links.must_ids, *links.cannot_ids)[0][0]
-    if path.suffix.lower() in _SEPARATED:
+    if path.suffix.lower() in SEPARATED:
         line, first = _files.first_name(_files.read_records(path)) or (1, first)
         where = f"{path}, line {line}"
     if isinstance(table, SparseTable):
-        is_csv = path.suffix.lower() in _SEPARATED
+        is_csv = path.suffix.lower() in SEPARATED
         read = f"read_{'csv' if is_csv else 'json'}({str(path)!r})"
         raise InputError(
             f"{where}: the file links samples by id, such as {short(first)}, and {table.path} is a "

@@ -81,11 +81,8 @@ def read_problem(
     table = read_table(source.data, console, header=source.header, id_column=id_column)
     if takes_views is None:
         takes_views = bool(table.views)
-    if table.views and not takes_views:
-        raise InputError(
-            f"{source.data} holds several matrices ({listed(table.views)}). One is needed: call it "
-            "X. Several are views for --method groups of linkshift cluster."
-        )
+    if not takes_views:
+        refuse_views(table)
     ids = None if id_column is None else columns.sample_ids(table, id_column)
     weights = None if source.weights is None else columns.row_weights(table, source.weights)
     every = (id_column, labels_column, source.weights, *source.grouped)
@@ -122,7 +119,7 @@ def read_problem(
                 f"first: {again.place} repeats {again.first}."
             )
     file_links = _with_groups(source, table, file_links, console)
-    features, recipe = _features(source, table, reserved, console, takes_views=takes_views)
+    features, recipe = table_features(source, table, reserved, console, takes_views=takes_views)
     found = None
     if takes_views:
         found = find_views(views, table, features.names)
@@ -144,6 +141,15 @@ def read_problem(
     return Problem(*given, recipe, shown, weights)
 
 
+def refuse_views(table: Table) -> None:
+    """Refuse several matrices where one is needed."""
+    if table.views:
+        raise InputError(
+            f"{table.path} holds several matrices ({listed(table.views)}). One is needed: call it "
+            "X. Several are views for --method groups of linkshift cluster."
+        )
+
+
 def _refuse_one_for_two(source: Source) -> None:
     """Refuse a column that is named for two things."""
     options = {"--id-column": source.id_column, "--labels-column": source.labels_column}
@@ -153,10 +159,13 @@ def _refuse_one_for_two(source: Source) -> None:
             raise InputError(f"{other} and {option} both name {name!r}. Name two.")
 
 
-def _features(
+def table_features(
     source: Source, table: Table, reserved: list[str], console: Console, *, takes_views: bool
 ) -> tuple[columns.Features, Preparation | None]:
-    """Take columns as they are, or prepare them where that is asked for."""
+    """Take columns as they are, or prepare them where that is asked for.
+
+    Those in ``reserved`` are there for another purpose.
+    """
     given: Any = {"columns": source.columns, "reserved": reserved}
     is_sparse = isinstance(table, SparseTable)
     if is_sparse and source.scale not in (None, "none"):
