@@ -304,7 +304,7 @@ def speed(options: Options) -> Iterator[Row]:
         fitted(draw, 0, n_init=1, max_iter=1)  # compiles
         for n_init in (1, 8, 16):
             sides = {"ours": partial(fitted, draw, 0, n_init=n_init, n_jobs=None)}
-            times, models = interleave(sides, options.repeats, budget=20.0)
+            times, models = interleave(sides, options.repeats, budget=options.budget(20.0))
             cells: dict[str, Cell] = {
                 "part": "speed",
                 "data": name,
