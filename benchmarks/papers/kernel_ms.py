@@ -170,7 +170,7 @@ def figure_4(options: Options) -> Iterator[Row]:
 
 
 def figure_6(options: Options) -> Iterator[Row]:
-    """Take three mean pair distances as the width."""
+    """Take three mean pair distances as the width; the paper's is one."""
     lights = {0: "room dark", 1: "room lit"}
     for light, words in lights.items():
         draws = [faces(seed, light, 0, "random") for seed in _seeds(options)]
@@ -180,11 +180,17 @@ def figure_6(options: Options) -> Iterator[Row]:
                 draws = [faces(seed, light, n_links, layout) for seed in _seeds(options)]
                 setting = f"{words}, {n_links} links a subject, {layout}"
                 yield from _faces(setting, draws, [PROJECTED, RAW, LITERAL])
+        for layout in options.pick((), ("far lights",), ("far lights", "random")):
+            draws = [faces(seed, light, 2, layout) for seed in _seeds(options)]
+            setting = f"{words}, 2 links a subject, {layout}, the paper's sigma"
+            yield from _faces(setting, draws, [PROJECTED, RAW, LITERAL], 1.0)
 
 
-def _faces(setting: str, draws: Sequence[Draw], names: Sequence[str]) -> Iterator[Row]:
+def _faces(
+    setting: str, draws: Sequence[Draw], names: Sequence[str], width: float = 3.0
+) -> Iterator[Row]:
     def wide(name: str) -> Callable[[Draw], Array]:
-        return lambda draw: methods([name], sigma=3 * pair_mean(draw.X))[name](draw)
+        return lambda draw: methods([name], sigma=width * pair_mean(draw.X))[name](draw)
 
     yield from compare("figure 6", "PIE", setting, draws, {name: wide(name) for name in names})
 
