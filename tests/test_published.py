@@ -94,3 +94,25 @@ def test_thesis(figure, numbers, width, at):
                 assert mean == record[f"{kind}/{figure}"]
                 assert spread == record[f"{kind}/± {figure}"]
                 assert re.match(r"[\d.]+", cells[at + 1])
+
+
+@pytest.mark.parametrize(
+    ("experiment", "without", "linked"),
+    [
+        ("240 points", "5 clusters", "6, perfect"),
+        ("200 points", "9 clusters", "5, perfect"),
+        ("PIE", "5 modes", "21, 100 %"),
+        ("Caltech-4, 400 images", "4 modes, 74.25 %", "99.75 %"),
+        ("Caltech-4, above seven", "", "above 99 %"),
+        ("400 points", "", "about 10 s"),
+    ],
+)
+def test_kernel_text(experiment, without, linked):
+    (cells,) = (
+        cells
+        for cells in lines("kernel_mean_shift")
+        if cells[0].startswith(experiment) and len(cells) == 4
+    )
+    assert cells[1] == without
+    assert cells[2].startswith(linked)
+    assert cells[3]
