@@ -116,3 +116,18 @@ def test_kernel_text(experiment, without, linked):
     assert cells[1] == without
     assert cells[2].startswith(linked)
     assert cells[3]
+
+
+def test_other_pages_quote_table_2():
+    found = {(cells[0], cells[1]): cells for cells in lines("constrained_mean_shift")[::-1]}
+    readme = (DOCS.parent / "README.md").read_text()
+    for data in ("MNIST", "Fashion-MNIST", "GTSRB"):
+        methods = ("PCKMeans", "paper's algorithm", "ours, refined")
+        ours = [found[data, method][3].partition(" ")[0] for method in methods]
+        paper = found[data, "paper's algorithm"][2]
+        assert f"| {data} | {paper} | {ours[0]} | {ours[1]} | **{ours[2]}** |" in readme
+    names = {"paper's, our labels": "the same, our labels"}
+    quoted = [cells for cells in lines("embed") if len(cells) == 7 and "±" in cells[6]]
+    assert len(quoted) == 5
+    for cells in quoted:
+        assert cells[6] == found["MNIST", names.get(cells[0], cells[0])][3]
