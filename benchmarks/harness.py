@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,10 +28,20 @@ class Options:
     size: Size = "quick"
     repeats: int = 3
     seed: int = 0
+    asked: bool = False  # for so many repeats: then that is how many are made
 
     def pick(self, tiny: T, quick: T, full: T) -> T:
         """Choose by size."""
         return {"tiny": tiny, "quick": quick, "full": full}[self.size]
+
+    def rounds(self, tiny: int, quick: int | None = None, full: int | None = None) -> int:
+        """Choose how often by size (``repeats`` where nothing is said), but what is asked for."""
+        few = self.pick(tiny, quick, full)
+        return self.repeats if self.asked or few is None else few
+
+    def budget(self, seconds: float) -> float:
+        """Seconds after which `interleave` may stop; no end where repeats are asked for."""
+        return math.inf if self.asked else seconds
 
 
 class Times(NamedTuple):
@@ -51,6 +62,11 @@ class Row:
 
     cells: dict[str, Cell]
     raw: dict[str, Times] = field(default_factory=dict)
+
+
+def left_out(what: str, why: str) -> Row:
+    """Say what could not be run, in the place of its rows."""
+    return Row({"part": "left out", "data": what, "why": why})
 
 
 Parts = Mapping[str, Callable[[Options], Iterator[Row]]]
@@ -90,8 +106,9 @@ def interleave(
 ) -> tuple[dict[str, Times], dict[str, Any]]:
     """Time all sides in turn, round by round, so that a busy minute hurts all of them.
 
-    Ends after ``repeats`` rounds, or after the round in which ``budget`` seconds are used up:
-    every side has the same number of rounds. Returns the times and each side's last result.
+    Ends after ``repeats`` rounds, or after the round in which ``budget`` seconds are used up
+    (see `Options.budget`): every side has the same number of rounds. Returns the times and each
+    side's last result.
     """
     times = {name: Times([], []) for name in sides}
     results: dict[str, Any] = {}

@@ -52,7 +52,8 @@ RESULTS = Path(__file__).parent / "results"
 def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     names = parsed.names or (list(SUITES) if parsed.size == "full" else list(DEFAULT))
-    options = Options(size=parsed.size, repeats=parsed.repeats, seed=parsed.seed)
+    asked = {} if parsed.repeats is None else {"repeats": parsed.repeats, "asked": True}
+    options = Options(size=parsed.size, seed=parsed.seed, **asked)
     started = datetime.datetime.now(datetime.UTC)
     record: dict[str, Any] = {
         "schema": 1,
@@ -123,10 +124,25 @@ def _parser() -> argparse.ArgumentParser:
         sizes.add_argument(
             f"--{size}", dest="size", action="store_const", const=size, default="quick", help=words
         )
-    parser.add_argument("--repeats", type=int, default=3, help="rounds; the least time counts")
+    parser.add_argument(
+        "--repeats",
+        type=_positive,
+        metavar="N",
+        help=(
+            "draws, of which the mean counts, or rounds of timing, of which the least does: N of "
+            "them are made (default: 3, and fewer where a size says so or a round takes long)"
+        ),
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is too few: give 1 or more")
+    return value
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def speed(options: Options) -> Iterator[Row]:
             first = Bases(table(bases.X[:200], bases.y[:200]))
             automatic(first, answered(draw_pairs(100, min(n_links, 50), 0), first.y))  # compiles
             sides = {"auto": partial(automatic, bases, links)}
-            times, found = interleave(sides, options.repeats, budget=60.0)
+            times, found = interleave(sides, options.repeats, budget=options.budget(60.0))
             cells: dict[str, Cell] = {
                 "table": "seconds",
                 "kind": "random" if n_links else "none",
@@ -232,7 +232,7 @@ def _bases(name: str, options: Options) -> Bases:
 
 
 def _draws(options: Options) -> range:
-    return range(options.pick(1, 1, options.repeats))
+    return range(options.rounds(1, 1))
 
 
 def _scores(bases: Bases, links: Links, of: Key, methods: Sequence[str]) -> dict[Key, Score]:

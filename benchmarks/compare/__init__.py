@@ -38,7 +38,7 @@ def run(options: Options) -> Iterator[Row]:
     tasks = [
         Task(name, case, draw, options.seed, options.pick(60, 300, None))
         for name in (*sets, GROWING)
-        for draw in range(options.pick(1, 1, options.repeats))
+        for draw in range(options.rounds(1, 1))
         for case in cases(name, options)
         if draw == 0 or (case.n_links and not case.published)  # else draws do not differ
     ]

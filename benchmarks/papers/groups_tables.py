@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
-from benchmarks.harness import Cell, Options, Row, class_links
+from benchmarks.harness import Cell, Options, Row, class_links, left_out
 from benchmarks.papers import groups_faces, groups_photos, tables
 from benchmarks.papers.groups_rivals import (
     affinity_propagation,
@@ -36,6 +36,7 @@ from linkshift.metrics import clustering_accuracy
 Array = NDArray[Any]
 _FACE_STARTS = 2  # of ours on faces: 61 clusters take their time
 LITERAL: dict[str, Any] = {"n_init": 1, "init": "random", "n_candidates": "all", "stop": "rise"}
+TOO_LONG = "takes minutes: not of the tiny size"
 OURS = {"ours": "group-dependent", "literal": "group-dependent"}  # rows of the printed tables
 
 
@@ -124,7 +125,8 @@ def rivals(problem: Problem) -> dict[str, dict[str, Callable[[int], Array]]]:
 
 def table_1_rivals(options: Options) -> Iterator[Row]:
     """Cluster every kernel by every rival, and join the five results of each."""
-    if options.size == "tiny" or groups_photos.archive() is None:
+    if missing := _no_photographs(options):
+        yield missing
         return
     problem = photographs()
     for method, of_method in rivals(problem).items():
@@ -137,14 +139,16 @@ def table_1_rivals(options: Options) -> Iterator[Row]:
 
 def table_1(options: Options) -> Iterator[Row]:
     """Ours, with its defaults."""
-    if options.size == "tiny" or groups_photos.archive() is None:
+    if missing := _no_photographs(options):
+        yield missing
         return
     yield from _own_rows_1(photographs(), "ours", {}, options)
 
 
 def table_1_literal(options: Options) -> Iterator[Row]:
     """Run the paper's algorithm on the same photographs."""
-    if options.size == "tiny" or groups_photos.archive() is None:
+    if missing := _no_photographs(options):
+        yield missing
         return
     yield from _own_rows_1(photographs(), "literal", LITERAL, options)
 
@@ -198,6 +202,16 @@ def _row_1(
     return Row(cells)
 
 
+def _no_photographs(options: Options) -> Row | None:
+    """Say that table 1 is left out, and why; nothing where it can be made."""
+    if options.size == "tiny":
+        return left_out("table 1", TOO_LONG)
+    if groups_photos.archive() is None:
+        why = f"no {groups_photos.ARCHIVE} in the folder that LINKSHIFT_DATA names"
+        return left_out("table 1", why)
+    return None
+
+
 # Table 2 and figure 5 ---------------------------------------------------------------------------
 
 
@@ -205,6 +219,16 @@ def have_faces() -> bool:
     """Whether both sets of faces are here."""
     present = datasets.available()
     return all(present[name] for name in groups_faces.NEEDED)
+
+
+def _no_faces(options: Options) -> Row | None:
+    """Say that faces are left out, and why; nothing where they are here."""
+    if options.size == "tiny":
+        return left_out("faces", TOO_LONG)
+    if not have_faces():
+        files = " or ".join(f"{name}.npz" for name in groups_faces.NEEDED)
+        return left_out("faces", f"no {files} in the folder that LINKSHIFT_DATA names")
+    return None
 
 
 def table_2(options: Options) -> Iterator[Row]:
@@ -218,7 +242,8 @@ def table_2_literal(options: Options) -> Iterator[Row]:
 
 
 def _table_2(options: Options, method: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
-    if options.size == "tiny" or not have_faces():
+    if missing := _no_faces(options):
+        yield missing
         return
     draws = [groups_faces.faces(seed, per_group=options.pick(2, 4, 17)) for seed in _seeds(options)]
     problems = [Problem(groups_faces.distances(drawn), drawn.y) for drawn in draws]
@@ -268,7 +293,8 @@ def _rows_2(
 
 def figure_5(options: Options) -> Iterator[Row]:
     """Must-links and cannot-links, k of each a subject, with each kernel and with all."""
-    if options.size == "tiny" or not have_faces():
+    if missing := _no_faces(options):
+        yield missing
         return
     draws = [groups_faces.faces(seed, per_group=options.pick(2, 4, 17)) for seed in _seeds(options)]
     problems = [Problem(groups_faces.distances(drawn), drawn.y) for drawn in draws]

@@ -130,7 +130,7 @@ def _distances(points: Array) -> Array:
     return np.linalg.norm(points[:, None] - points, axis=2)
 
 
-def curve(path: Path, repeats: int = 5) -> None:
+def curve(path: Path, repeats: int = 10) -> None:
     """Clustering error against the number of links, as in figure 9."""
     counts = (0, 1, 2, 3, 5, 7, 10)
     chosen = kernel_ms.methods([kernel_ms.PROJECTED, kernel_ms.LEARNED], kernel="chi2")

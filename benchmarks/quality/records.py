@@ -52,7 +52,7 @@ SIDES: dict[str, dict[str, Any]] = {
 
 
 def run(options: Options) -> Iterator[Row]:
-    n_people, draws = options.pick(60, 500, 500), range(options.pick(1, 2, 5))
+    n_people, draws = options.pick(60, 500, 500), range(options.rounds(1, 2, 5))
     for n_links in options.pick((40,), (50, 100), (50, 100, 200)):
         for side, params in SIDES.items():
             found = [draw(house(n_people, seed), n_links, seed, params) for seed in draws]

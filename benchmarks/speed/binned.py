@@ -33,7 +33,7 @@ def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options)
     few = X[:n_exact]
     h = default_bandwidth(few, Profile(kernel))
     exact_times, exact = interleave(
-        {"exact": partial(fit, few, h, kernel, None)}, options.repeats, budget=5.0
+        {"exact": partial(fit, few, h, kernel, None)}, options.repeats, budget=options.budget(5.0)
     )
     for bin_size in options.pick((1.0,), (0.5, 1.0), (0.25, 0.5, 1.0)):
         times, fitted = interleave(
@@ -42,7 +42,7 @@ def measure(n: int, n_exact: int, d: int, kernel: ProfileName, options: Options)
                 "few": partial(fit, few, h, kernel, bin_size),
             },
             options.repeats,
-            budget=15.0,
+            budget=options.budget(15.0),
         )
         labels, reference = fitted["few"].labels_, exact["exact"].labels_
         yield (

@@ -63,7 +63,7 @@ def compare(name: str, image: Array, options: Options) -> Iterator[Row]:
     fast = {side: call for side, call in sides(image).items() if "gaussian" not in side}
     slow = {side: call for side, call in sides(image).items() if "gaussian" in side}
     times, results = interleave(fast, options.repeats)
-    more_times, more_results = interleave(slow, 1)
+    more_times, more_results = interleave(slow, options.rounds(1, 1, 1))
     times, results = times | more_times, results | more_results
     if OPENCV not in times:
         yield Row({"image": name, "filter": f"{OPENCV} (not installed)"})

@@ -22,12 +22,12 @@ FIT = (
 
 
 def run(options: Options) -> Iterator[Row]:
-    repeats = options.pick(1, options.repeats, options.repeats)
+    repeats = options.rounds(1)
     for code in ("pass", "import numpy", "import linkshift", "from linkshift import MeanShift"):
         yield row_of(code, [timed(code) for _ in range(repeats)])
     yield help_row(repeats)
     for kernel in ("flat", "gaussian"):
-        yield from first_fits(kernel, options.pick(1, 1, repeats))  # compiling is slow
+        yield from first_fits(kernel, options.rounds(1, 1))  # compiling is slow
 
 
 def first_fits(kernel: str, repeats: int) -> list[Row]:

@@ -37,7 +37,7 @@ def compare(n: int, d: int, bin_seeding: bool, options: Options) -> Row:
             "scikit-learn": lambda: PeerMeanShift(**common).fit(X),
         },
         options.repeats,
-        budget=10.0,  # the peer takes its time: one round of it is enough
+        budget=options.budget(10.0),  # the peer takes its time: one round of it is enough
     )
     ours, peer = fitted["ours"], fitted["scikit-learn"]
     ari = adjusted_rand_score(peer.labels_, ours.labels_)

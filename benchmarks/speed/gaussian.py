@@ -36,7 +36,7 @@ def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> list[
             for merge in MERGES
         },
         options.repeats,
-        budget=30.0,
+        budget=options.budget(30.0),
     )
     exact = fitted["0.0"]
     return [

@@ -41,7 +41,7 @@ def measure(n: int, d: int, dtype: type[np.floating], options: Options) -> Row:
         }
         for name in ("loop 1", "products 1"):
             sides[name]()  # compile outside the clock
-        times, means = interleave(sides, options.repeats, budget=30.0)
+        times, means = interleave(sides, options.repeats, budget=options.budget(30.0))
     ns = {
         name: (min(time.cpu) if name.endswith("1") else time.best) / n**2 * 1e9
         for name, time in times.items()

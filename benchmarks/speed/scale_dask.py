@@ -22,7 +22,7 @@ ALONE = "out of core"
 
 def run(options: Options) -> Iterator[Row]:
     n, m = options.pick((3_000, 100), (600_000, 1_000), (1_000_000, 8_000))
-    repeats = options.pick(1, options.repeats, options.repeats)
+    repeats = options.rounds(1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder / "rows", n, options.seed)

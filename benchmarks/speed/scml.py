@@ -66,7 +66,7 @@ def find_peer() -> Any:
 def compare(name: str, peer: Any, options: Options) -> Row:
     errors: dict[str, list[float]] = {}
     seconds: dict[str, Times] = {}
-    n_splits = options.pick(1, 5, 5)
+    n_splits = options.rounds(1, 5, 5)
     for number in range(n_splits):
         split = draw(name, options.seed + number)
         sides: dict[str, Callable[[], Any]] = {

@@ -49,7 +49,7 @@ def measure(n: int, d: int, kernel: ProfileName, options: Options) -> list[Row]:
             for name, more in SETTINGS.items()
         },
         options.repeats,
-        budget=30.0,
+        budget=options.budget(30.0),
     )
     exact = fitted["exact"]
     return [

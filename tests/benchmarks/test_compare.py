@@ -1,7 +1,7 @@
 """The comparison: a run that was stopped goes on, figures are those of hand, the page is whole."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -97,6 +97,9 @@ def test_the_page_is_whole(tmp_path):
         for method in METHODS
     ]
     found += [made("embed", case, method, 0.5) for case in TIMED for method in METHODS]
+    refused = made("moons", Case(50), "auto", 0.0)
+    score = replace(refused.score, refused="links differ:\n  (3, 4) | (5, 6)")
+    found.append(Scored(refused.task, "auto", score))
     rows = [{"cells": {"table": "scores", **one.cells()}} for one in found]
     about = {"cpu": "one", "cores": 2, "python": "3.11", "versions": {"numpy": "2"}}
     record = {
@@ -110,5 +113,7 @@ def test_the_page_is_whole(tmp_path):
     text = (tmp_path / "compare.md").read_text()
     assert "@" not in text
     assert all(method in text for method in METHODS)
+    assert "| links differ: (3, 4) / (5, 6) |" in text  # one line: tables have no others
+    assert "| pccc_monk_2 " in text.partition("For four of them the paper prints")[2]
     pictures = sorted(path.name for path in (tmp_path / "images").iterdir())
     assert pictures == ["compare_curves.png", "compare_ranks.png", "compare_times.png"]

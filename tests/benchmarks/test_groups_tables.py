@@ -44,6 +44,15 @@ def test_every_cell_of_table_1_has_ours_beside_it(monkeypatch):
     assert rows[-1].cells["sd"] is not None  # as many repeats as asked for
 
 
+def test_tables_without_their_data_say_so(monkeypatch):
+    monkeypatch.setattr(groups_photos, "archive", lambda: None)
+    monkeypatch.setattr(groups_tables, "have_faces", lambda: False)
+    for part, file in (("table_1", "caltech101_20_images.zip"), ("table_2", "face_pie_pose27.npz")):
+        (row,) = getattr(groups_tables, part)(Options(size="full"))
+        assert row.cells["part"] == "left out"
+        assert file in row.cells["why"]
+
+
 def test_bounds_are_the_papers():
     assert Problem({}, np.repeat([0, 1, 2], [12, 15, 21])).sizes == (9, 26)
 

@@ -101,6 +101,14 @@ def test_words_of_photographs_are_shares():
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
 
 
+def test_photographs_that_are_not_here_are_named(monkeypatch):
+    monkeypatch.setattr(kernel_photos, "archive", lambda: None)
+    for part in ("photographs", "axes", "words"):
+        (row,) = kernel_ms.PARTS[part](TINY)
+        assert row.cells["part"] == "left out"
+        assert "no caltech4_images.zip" in row.cells["why"]
+
+
 @pytest.mark.parametrize(("size", "draws"), [("tiny", 1), ("quick", 5), ("full", 5)])
 def test_repeats_that_are_asked_for_are_made(size, draws, monkeypatch):
     monkeypatch.setattr(kernel_ms, "score", lambda *_: kernel_ms.Score(1.0, 1.0, 6, 0.0))

@@ -2,7 +2,7 @@ import json
 import stat
 
 import pytest
-from benchmarks import report, run
+from benchmarks import harness, report, run
 from benchmarks.papers import tables
 
 SHAPES = {  # rows, columns of numbers
@@ -74,7 +74,7 @@ def test_run_writes_one_result_that_report_prints(suite, rows, tmp_path, capsys)
     (path,) = tmp_path.iterdir()
     assert not path.stat().st_mode & stat.S_IWUSR
     record = json.loads(path.read_text())
-    assert record["options"] == {"size": "tiny", "repeats": 2, "seed": 0}
+    assert record["options"] == {"size": "tiny", "repeats": 2, "seed": 0, "asked": True}
     assert {"python", "versions", "cpu", "cores"} <= record["environment"].keys()
     assert record["environment"]["versions"]["linkshift"]
     (result,) = record["suites"]
@@ -90,6 +90,22 @@ def test_run_writes_one_result_that_report_prints(suite, rows, tmp_path, capsys)
     assert capsys.readouterr().out.strip() in printed
     assert report.main([str(path), "--markdown"]) == 0
     assert "| ---" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_repeats_that_are_asked_for_are_not_cut(asked):
+    options = run.Options(size="quick", repeats=4, asked=asked)
+    assert options.rounds(1, 1) == (4 if asked else 1)
+    assert options.rounds(1, None, 2) == 4
+    # The first round uses up what there is of seconds.
+    times, _ = harness.interleave({"a": int}, options.repeats, budget=options.budget(0.0))
+    assert len(times["a"].wall) == (4 if asked else 1)
+
+
+def test_no_repeats_at_all_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        run.main(["flat", "--repeats", "0"])
+    assert "0 is too few: give 1 or more" in capsys.readouterr().err
 
 
 def test_flat_agrees_with_the_peer():
