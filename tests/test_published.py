@@ -57,7 +57,7 @@ def test_cms_ablation():
 
 def test_groups_photographs():
     columns = {"k-means": 1, "affinity propagation": 2, "spectral": 3, "group-dependent": 4}
-    found = {cells[0]: cells for cells in lines("group_features") if len(cells) == 5}
+    found = {cells[0]: cells for cells in lines("group_features")[::-1] if len(cells) == 5}
     for record in tables.load("groups_1").records():
         ensemble = record["method"].startswith("CE ")
         cells = found["all, ensemble (CE)" if ensemble else record["kernel"]]
