@@ -356,11 +356,12 @@ def multiply_weights(links, near, weight):  # type: ignore[no-untyped-def]
     Link (x, y) takes weight between i, near x, and j, near y; link (y, x) between j and i.
     """
     start, member, value = near.start, near.member, near.value
+    count = near.rank[near.rank.shape[0] - 1]
     for p in range(links.ends.shape[0]):
         x, y = links.ends[p, 0], links.ends[p, 1]
-        for q in range(start[x], start[x + 1]):
+        for q in range(start[x], start[x] + count[x]):
             amount = links.confidence[p] * value[q]
-            for r in range(start[y], start[y + 1]):
+            for r in range(start[y], start[y] + count[y]):
                 factor = (1.0 - amount * value[r]) ** links.multiplicity[p]
                 weight[member[q], member[r]] *= factor
                 weight[member[r], member[q]] *= factor
