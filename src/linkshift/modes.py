@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.spatial import KDTree
 
 from linkshift._core.arrays import Array
 from linkshift._core.disjoint import DisjointSets, roots
+from linkshift._core.memory import check_memory
 from linkshift._core.messages import Refusal
 from linkshift.profiles import Profile
 
@@ -20,6 +21,10 @@ _FARTHEST = 1e150  # radii
 _ULPS = 8.0 * np.finfo(np.float64).eps  # of a rounded square, generously
 _ENTRIES = 1 << 16  # of differences at a time, which stay in the cache
 _AT_A_TIME = 1 << 12  # pairs of centres; looked up together
+_CLOSE_PAIRS = 1 << 21  # of centres that may be taken at once, where none of them have met
+_PAIR = 64.0  # bytes of one that is taken, put in order
+_SAMPLE = 512  # centres that tell how many pairs there are
+_NARROWER, _MOST_RADII, _FEWER, _MUCH = 2.0**-0.25, 200, 4.0, 31.0
 
 
 @dataclass(frozen=True)
@@ -164,33 +169,95 @@ def merge_close(
             foes[a].add(b)
             foes[b].add(a)
     kin = [set(family) for family in families or [set()] * n]
-    pairs = KDTree(centres).query_pairs(radius, output_type="ndarray")
-    if steps is not None:
-        pairs = pairs[steps[pairs[:, 0], pairs[:, 1]]]
-    length = np.empty(len(pairs))
-    step = max(1, _ENTRIES // centres.shape[1])
-    for first in range(0, len(pairs), step):  # all differences at once may be gigabytes
-        a, b = pairs[first : first + step].T
-        length[first : first + step] = np.linalg.norm(centres[a] - centres[b], axis=1)
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))]
-    for first in range(0, len(pairs), _AT_A_TIME):
-        # Most pairs are of groups that have long met, or that an earlier pair has asked about.
-        root = roots(np.array(sets.parent))
-        ends = root[pairs[first : first + _AT_A_TIME]]
-        ends = ends[ends[:, 0] != ends[:, 1]]
-        low, high = np.sort(ends, axis=1).T
-        _, fresh = np.unique(low * n + high, return_index=True)
-        for i, j in ends[np.sort(fresh)].tolist():
-            a, b = sets.find(i), sets.find(j)
-            if a == b or b in foes[a] or not kin[a].isdisjoint(kin[b]):
-                continue
-            if len(foes[a]) < len(foes[b]):
-                a, b = b, a
-            sets.parent[b] = a
-            for foe in foes[b]:
-                foes[foe].discard(b)
-                foes[foe].add(a)
-            foes[a] |= foes[b]
-            foes[b] = set()
-            kin[a] |= kin[b]
+    for i, j in _close_pairs(centres, radius, steps, sets):
+        a, b = sets.find(i), sets.find(j)
+        if a == b or b in foes[a] or not kin[a].isdisjoint(kin[b]):
+            continue
+        if len(foes[a]) < len(foes[b]):
+            a, b = b, a
+        sets.parent[b] = a
+        for foe in foes[b]:
+            foes[foe].discard(b)
+            foes[foe].add(a)
+        foes[a] |= foes[b]
+        foes[b] = set()
+        kin[a] |= kin[b]
     return np.unique(roots(np.array(sets.parent)), return_inverse=True)[1]
+
+
+def _close_pairs(
+    centres: Array, radius: float, steps: Array | None, sets: DisjointSets
+) -> Iterator[tuple[int, int]]:
+    """Pairs of centres within the radius, or of their groups, the closest first.
+
+    ``sets`` are groups that meet meanwhile. Of two groups that have been asked about, or have met,
+    no other pair need be: where there are very many pairs, they are looked for within one radius
+    after the other, and those inside a group are passed over.
+    """
+    n = centres.shape[0]
+    tree = KDTree(centres)
+    at_a_time = max(_AT_A_TIME, n // 8)  # to look up groups takes time for every centre
+    for r in _radii(tree, radius):
+        pairs = _pairs_of_groups(tree, r, sets)
+        if steps is not None:
+            pairs = pairs[steps[pairs[:, 0], pairs[:, 1]]]
+        length = np.empty(len(pairs))
+        step = max(1, _ENTRIES // centres.shape[1])
+        for first in range(0, len(pairs), step):  # all differences at once may be gigabytes
+            a, b = pairs[first : first + step].T
+            length[first : first + step] = np.linalg.norm(centres[a] - centres[b], axis=1)
+        pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], length))]
+        del length
+        for first in range(0, len(pairs), at_a_time):
+            # Most pairs are of groups that have long met, or that an earlier pair has asked about.
+            root = roots(np.array(sets.parent))
+            ends = root[pairs[first : first + at_a_time]]
+            ends = ends[ends[:, 0] != ends[:, 1]]
+            low, high = np.sort(ends, axis=1).T
+            _, fresh = np.unique(low * n + high, return_index=True)
+            yield from ends[np.sort(fresh)].tolist()
+
+
+def _radii(tree: KDTree, radius: float) -> list[float]:
+    """Radii up to the last, from one within which there are few pairs, as a sample tells.
+
+    Each is much larger than the one before, or has several times as many within: pairs are gone
+    through again for each, and few would meet in between.
+    """
+    sample = tree.data[np.linspace(0, tree.n - 1, min(tree.n, _SAMPLE)).astype(np.intp)]
+    found, smaller, most = [radius], radius, np.inf
+    for _ in range(_MOST_RADII):
+        near = tree.query_ball_point(sample, smaller, return_length=True)
+        pairs = 0.5 * tree.n * float(np.mean(near - 1))
+        much = smaller <= found[-1] / _MUCH or pairs <= max(most / _FEWER, _CLOSE_PAIRS)
+        if smaller < radius and much:
+            found.append(smaller)
+        if pairs <= _CLOSE_PAIRS:
+            break
+        if found[-1] == smaller:
+            most = pairs
+        smaller *= _NARROWER
+    return found[::-1]
+
+
+def _pairs_of_groups(tree: KDTree, radius: float, sets: DisjointSets) -> Array:
+    """Pairs within the radius, the smaller first; where some have met, those that have not."""
+    root = roots(np.array(sets.parent))
+    if (root == np.arange(tree.n)).all():
+        found: Array = tree.query_pairs(radius, output_type="ndarray")
+        return found
+    kept, n_pairs, first, step = [np.empty((0, 2), dtype=np.intp)], 0, 0, _SAMPLE
+    while first < tree.n:
+        some = KDTree(tree.data[first : first + step])
+        near = some.sparse_distance_matrix(tree, radius, output_type="ndarray")
+        a, b = near["i"] + first, near["j"]
+        kept.append(np.stack([a, b], axis=1)[(a < b) & (root[a] != root[b])])
+        n_pairs += len(kept[-1])
+        check_memory(
+            _PAIR * n_pairs,
+            f"{n_pairs:,} close pairs of {tree.n:,} centres that links hold apart",
+            "Take fewer rows, or landmarks.",
+        )
+        first += step
+        step = int(np.clip(_CLOSE_PAIRS * step // max(1, len(near)), 1, 2 * step))
+    return np.concatenate(kept)

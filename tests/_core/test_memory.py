@@ -62,7 +62,7 @@ def test_too_many_rows_are_refused_before_memory_is_taken(model, told, monkeypat
 
 
 def test_lists_of_centres_near_links(monkeypatch):
-    monkeypatch.setenv(VARIABLE, "0.000001")
+    monkeypatch.setenv(VARIABLE, "0.0000005")
     X = np.random.default_rng(0).normal(size=(60, 2))
     links = Links(cannot=[(i, i + 30) for i in range(30)])
     with pytest.raises(Refusal, match=r"centres near the ends of cannot-links .* max_pairs"):

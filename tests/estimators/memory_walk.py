@@ -27,12 +27,14 @@ MAKE = {
     "MeanShift": (linkshift.MeanShift, "none"),
     "MeanShift gaussian": (lambda: linkshift.MeanShift(kernel="gaussian"), "none"),
     "MeanShift blurring": (lambda: linkshift.MeanShift(blurring=True), "none"),
+    "MeanShift exact": (lambda: linkshift.MeanShift(kernel="gaussian", landmarks=None), "none"),
     "MeanShift neighbours": (
         lambda: linkshift.MeanShift(n_neighbors=50, kernel="truncated_gaussian"),
         "none",
     ),
     "Path": (linkshift.PathMeanShift, "all"),
     "CMS": (linkshift.ConstrainedMeanShift, "all"),
+    "CMS exact": (lambda: linkshift.ConstrainedMeanShift(landmarks=None), "all"),
     "Kernel": (lambda: linkshift.KernelMeanShift(random_state=0), "must"),
     "Kernel learn": (
         lambda: linkshift.KernelMeanShift(use_links="learn", random_state=0),

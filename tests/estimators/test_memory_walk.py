@@ -7,7 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from sklearn.base import ClusterMixin
 from tests.estimators import memory_walk
+
+import linkshift
+from linkshift import baselines
 
 MOST_GB = 2.0
 SECONDS = 60  # of CPU: tables of all pairs are made before, and exact mean shift takes longer
@@ -52,3 +56,14 @@ def test_100_000_rows_fit_into_two_gigabytes_or_are_refused(name, columns, monke
     outcome, peak = walked(name, columns)
     assert peak < MOST_GB
     assert (outcome == "refused") == (name in memory_walk.REFUSED)
+
+
+def test_the_walk_has_every_estimator():
+    made = {type(make()).__name__ for make, _ in memory_walk.MAKE.values()}
+    public = {
+        name
+        for room in (linkshift, baselines)
+        for name in room.__all__
+        if isinstance(getattr(room, name), type) and issubclass(getattr(room, name), ClusterMixin)
+    }
+    assert public <= made

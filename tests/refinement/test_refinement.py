@@ -1,6 +1,8 @@
 """Refinement by links: every move against its rule, as tests/reference/refinement.py has it."""
 
+import tracemalloc
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from scipy.sparse import csr_array
 from tests.helpers import same_partition, some_links
 from tests.reference import refinement as twin
 
-from linkshift import Links, refine
+from linkshift import Links, modes, refine
 from linkshift._core.messages import Advice
 from linkshift.links import ClosedLinks
 from linkshift.modes import merge_close
@@ -677,6 +679,36 @@ def test_merging_close_centres_by_brute_force(seed, n, d, m, radius):
     assert_dense(ours)
     for a, b in apart:
         assert a == b or ours[a] != ours[b]
+
+
+@settings(max_examples=80, deadline=None)
+@given(seeds, st.integers(2, 60), st.integers(1, 3), st.integers(0, 20), st.integers(1, 40))
+def test_very_many_close_centres_by_one_radius_after_the_other(seed, n, d, m, most):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(n, d))
+    apart = rng.integers(0, n, size=(m, 2))
+    radius = float(rng.uniform(0.01, 3.0))
+    steps = rng.uniform(size=(n, n)) < 0.7
+    given = {"apart": apart, "families": [{i % 9} if i % 3 else set() for i in range(n)]}
+    wanted = merge_close(centres, radius, **given, steps=steps)
+    with mock.patch.multiple(modes, _CLOSE_PAIRS=most, _SAMPLE=7, _AT_A_TIME=5):
+        ours = merge_close(centres, radius, apart)
+        again = merge_close(centres, radius, **given, steps=steps)
+    assert same_partition(ours, twin.merge_close(centres, radius, apart.tolist()))
+    np.testing.assert_array_equal(again, wanted)
+
+
+def test_close_centres_in_many_pairs():
+    """Pairs of 4,000 centres on two spots, 4 million on each, are not kept."""
+    spots = np.repeat([[0.0, 0.0], [9.0, 9.0]], 2_000, axis=0)
+    centres = spots + np.random.default_rng(0).normal(scale=0.1, size=(4_000, 2))
+    with mock.patch.object(modes, "_CLOSE_PAIRS", 1 << 14):
+        tracemalloc.start()
+        found = merge_close(centres, 1.0, np.array([(0, 2_000)]))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        np.testing.assert_array_equal(found, np.repeat([0, 1], 2_000))
+        assert peak < 60e6  # of 4 million pairs, 64 bytes each would be four times as much
 
 
 def test_the_shortest_step_first():

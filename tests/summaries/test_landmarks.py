@@ -1,5 +1,7 @@
 """Mean shift on landmarks: the formula, the rows' own when they are all landmarks, and labels."""
 
+import pickle
+
 import numpy as np
 import pytest
 from tests.helpers import blobs
@@ -88,3 +90,20 @@ def test_no_rows_and_far_rows():
     assert landmarks.label(X[:0]).shape == (0,)
     far = landmarks.label(X[:1] + 1e4)
     assert 0 <= far[0] <= landmarks.labels.max()
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 22])
+def test_rows_in_parts_have_the_same_labels(kept, monkeypatch):
+    """Densities around cells are kept between parts, where they are small, and do not travel."""
+    monkeypatch.setattr(module, "_KEPT", kept)
+    X = np.random.default_rng(0).normal(size=(6_000, 4))
+    summary = summarise(X, 2_000)
+    density = landmark_density(summary, 0.5, Profile("gaussian"))
+    placed = place_landmarks(density, np.arange(len(summary.points)) % 7)
+    fresh = len(pickle.dumps(placed))
+    whole = placed.label(X)
+    assert len(placed._around) == (len(placed.coarse) if kept else 0)
+    assert len(pickle.dumps(placed)) == fresh
+    for again in (placed, pickle.loads(pickle.dumps(placed))):
+        parts = [again.label(part) for part in np.array_split(X, 5)]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)

@@ -253,3 +253,25 @@ def test_refusals():
         merge([], 5)
     with pytest.raises(Refusal, match="4 and 5 columns"):
         merge([summarise(X, 5), summarise(np.ones((3, 5)), 5)], 5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nearest_is_the_nearest_in_blocks_and_by_threads(dtype, monkeypatch):
+    """Memory that a thread uses again does not show: not in other shapes, nor in other threads."""
+    monkeypatch.setattr(partition, "_AT_ONCE", 64)
+    rng = np.random.default_rng(0)
+    problems = [
+        (rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(k, d)))
+        for n, k, d in [(100, 7, 3), (5, 90, 2), (0, 4, 4), (40, 1, 70), (64, 8, 8)] * 8
+    ]
+    found = [None] * len(problems)
+
+    def task(i):
+        rows, centres = problems[i]
+        found[i] = partition.nearest(rows, centres, centres.mean(axis=0), 2.0)
+
+    with threads(4) as pool:
+        pool.map(task, range(len(problems)))
+    for (rows, centres), label in zip(problems, found, strict=True):
+        square = ((rows[:, None].astype(float) - centres) ** 2).sum(axis=2)
+        np.testing.assert_array_equal(label, square.argmin(axis=1))

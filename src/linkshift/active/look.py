@@ -172,7 +172,7 @@ def _finished(plain: Array, middle: Array, spread: Array, few_columns: bool) -> 
 
 
 def _hearts(points: Array, piece: Array) -> tuple[Array, Array]:
-    """The row nearest to the mean of each piece, the first of equals; and sizes."""
+    """Find the row nearest to the mean of each piece, the first of equals; and sizes."""
     m = int(piece.max()) + 1
     size = np.bincount(piece, minlength=m)
     member = sparse.csr_matrix((1.0 / size[piece], (piece, np.arange(len(piece)))), (m, len(piece)))
@@ -188,7 +188,7 @@ def _distances(a: Array, b: Array) -> Array:
 
 
 def _small(points: Array) -> Array:
-    """A distance that is nearly none: rows in one place are not infinitely near."""
+    """Give a distance that is nearly none: rows in one place are not infinitely near."""
     away = _distances(points, points)
     return np.asarray(1e-3 * np.median(away) + 1e-3 * away.mean() + np.finfo(np.float32).tiny)
 

@@ -28,7 +28,7 @@ from scipy.spatial.distance import cdist
 from linkshift._core.arrays import Array
 from linkshift.links import Links
 from linkshift.shift.constrained import History, LinkKernel
-from linkshift.shift.constrained.ascent import LEAST_SQUARE
+from linkshift.shift.constrained.near import LEAST_SQUARE
 
 _CELLS = 1 << 22  # pairs times centres at a time
 

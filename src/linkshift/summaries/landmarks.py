@@ -15,8 +15,9 @@ flat kernel.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ __all__ = ["Landmarks", "landmark_density", "place_landmarks", "widened_bandwidt
 _NEARBY = 1024  # landmarks that a row looks at, at least
 _STEPS, _MANY_COLUMNS = 3, 32  # that a row makes among them; one, from so many columns on
 _ENTRIES = 1 << 24  # of rows at a time
+_KEPT = 1 << 22  # numbers of landmarks around all cells, up to which their densities are kept
 
 
 def widened_bandwidth(spread: Array, bandwidth: float, profile: Profile, d: int) -> Array:
@@ -96,6 +98,31 @@ class Landmarks:
             found.append(np.sort(np.concatenate(taken)))
         return found
 
+    @cached_property
+    def _around(self) -> dict[int, Density]:
+        """Densities around coarse cells, as far as they are kept."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave at home what is found on the way."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _density_around(self, c: int) -> Density:
+        """Density of the landmarks that rows of a coarse cell look at.
+
+        It is kept, as rows may come in many small parts: to lay it out takes as long as a step of a
+        thousand rows.
+        """
+        found = self._around.get(c)
+        if found is None:
+            (points, bandwidth, weight), near = self._given, self._nearby[c]
+            found = build_density(
+                points[near], bandwidth[near], self.density.profile, sample_weight=weight[near]
+            )
+            if sum(map(len, self._nearby)) * points.shape[1] <= _KEPT:
+                self._around[c] = found
+        return found
+
     def label(self, X: Array, *, n_threads: int = 1) -> Array:
         """Mode of each row: it makes three steps, and goes with the nearest landmark.
 
@@ -109,15 +136,13 @@ class Landmarks:
         return labels
 
     def _label(self, rows: Array, pool: threads) -> Array:
-        points, bandwidth, weight = self._given
+        points = self._given[0]
         cell = nearest(rows.astype(np.float64), self.coarse, *self._frame)
         order, ends = np.argsort(cell, kind="stable"), offsets(cell, self.coarse.shape[0])
         labels = np.empty(rows.shape[0], dtype=np.int64)
-        for c in np.flatnonzero(np.diff(ends)):
+        for c in np.flatnonzero(np.diff(ends)).tolist():
             own, near = order[ends[c] : ends[c + 1]], self._nearby[c]
-            around = build_density(
-                points[near], bandwidth[near], self.density.profile, sample_weight=weight[near]
-            )
+            around = self._density_around(c)
             position = around.to_working(rows[own])
             for _ in range(_STEPS if rows.shape[1] < _MANY_COLUMNS else 1):
                 position, _ = mean_step(around, position, pool)

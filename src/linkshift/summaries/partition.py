@@ -6,9 +6,11 @@ nearest of sqrt(m) coarse cells, then to the nearest centre of that cell.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from linkshift._core.arrays import Array, offsets
 from linkshift._core.threads import one_blas_thread, threads
@@ -19,7 +21,8 @@ __all__ = ["Centres", "coarse_centres", "grid_cells", "nearest", "train_centres"
 _STEPS = 16  # of Lloyd's algorithm, at each level: cells need not be the best, only small
 _TRAIN = 16  # drawn rows for each centre
 _LEAST_TRAIN = 8192
-_ENTRIES = 1 << 20  # of a table of distances at a time
+_ENTRIES = 1 << 20  # of rows at a time
+_AT_ONCE = 1 << 18  # entries of a table of distances, which stays in the processor's cache
 _TABLE = 1 << 24  # cells of a grid whose occupied ones are counted in a table
 _HALVINGS = 24
 
@@ -32,11 +35,39 @@ def nearest(rows: Array, centres: Array, middle: Array, unit: float) -> Array:
     about = ((centres - middle) / unit).astype(rows.dtype)
     squares = 0.5 * np.einsum("ij,ij->i", about, about)
     found = np.empty(rows.shape[0], dtype=np.intp)
-    step = max(1, _ENTRIES // centres.shape[0])
+    step = max(1, _AT_ONCE // max(about.shape))
     for first in range(0, rows.shape[0], step):
-        part = ((rows[first : first + step] - middle) / unit).astype(rows.dtype)
-        found[first : first + step] = (squares - part @ about.T).argmin(axis=1)
+        some = rows[first : first + step]
+        part = _part.array(some.shape, rows.dtype)
+        apart = _apart.array(some.shape, np.result_type(rows, middle))
+        np.subtract(some, middle, out=apart)
+        np.divide(apart, unit, out=part, casting="same_kind")
+        table = _table.array((some.shape[0], about.shape[0]), rows.dtype)
+        np.matmul(part, about.T, out=table)
+        np.subtract(squares, table, out=table)
+        table.argmin(axis=1, out=found[first : first + step])
     return found
+
+
+class _Kept(threading.local):
+    """Memory of a thread that is used again and again.
+
+    Arrays that come and go are given back to the system where little is kept, as by Dask's
+    workers, and to get them page by page again takes longer than what is computed in them.
+    """
+
+    def __init__(self) -> None:
+        self.memory = np.empty(0, dtype=np.uint8)
+
+    def array(self, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+        """Return an array with anything in it, good until the next one is asked for."""
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        if self.memory.size < size:
+            self.memory = np.empty(size, dtype=np.uint8)
+        return self.memory[:size].view(dtype).reshape(shape)
+
+
+_table, _part, _apart = _Kept(), _Kept(), _Kept()
 
 
 @dataclass(frozen=True)

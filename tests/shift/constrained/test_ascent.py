@@ -11,8 +11,9 @@ from tests.helpers import same_partition
 from tests.reference import constrained as twin
 
 from linkshift._core.messages import Refusal
+from linkshift._core.threads import threads
 from linkshift.modes import merge_close
-from linkshift.shift.constrained import LinkKernel, ascent, constrained_ascend
+from linkshift.shift.constrained import LinkKernel, ascent, constrained_ascend, near
 
 KERNELS = ["truncated_gaussian", "gaussian", "flat"]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
@@ -324,6 +325,35 @@ def test_any_number_of_threads_gives_the_same_bits(kernel, blurring):
         more = ascend(problem, merge_tol=1e-5, n_threads=n_threads)
         np.testing.assert_array_equal(more.centres, one.centres)
         np.testing.assert_array_equal(more.group, one.group)
+
+
+@every_kernel
+@pytest.mark.parametrize("n_moved", [None, 70])
+def test_panels_give_the_same_bits(kernel, n_moved, monkeypatch):
+    """Where not all closeness fits into memory, it is worked out for some blocks at a time."""
+    problem = make_problem(7, 500, 4, kernel, m=300, soft=True)
+    levels, level = np.unique(problem.confidence, return_inverse=True)
+    links = ascent._distinct_links(problem.cannot, level, levels, 500)
+    state = ascent._State(problem.X, problem.X, np.arange(500), np.ones(500))
+    seen = []
+
+    def step():
+        counted = near.Panels.pairs
+
+        def pairs(self):
+            seen.append((self._edges.tolist(), 12 * int(self._marks.rank[-1].sum())))
+            return counted(self)
+
+        with mock.patch.object(near.Panels, "pairs", pairs), threads(2) as pool:
+            return ascent._step(state, links, problem.kernel, 1.3, SCALE, 1e-3, pool, n_moved)
+
+    whole = step()
+    for panel in (1, seen[0][1] // 3):
+        monkeypatch.setattr(near, "_PANEL", panel)
+        np.testing.assert_array_equal(step(), whole)
+    edges = [found for found, _ in seen]
+    assert edges[:2] == [[0, 8], list(range(9))]
+    assert 3 <= len(edges[2]) <= 5
 
 
 @settings(max_examples=20, deadline=None)

@@ -130,12 +130,15 @@ def mark_lists(blocks, centres, end, limit, first, last, mask, rank):  # type: i
 
 
 @jit
-def fill_lists(kind, blocks, centres, end, slope, near, first, last):  # type: ignore[no-untyped-def]
-    """Write the members of each list, in ascending order, and their closeness to the end."""
+def fill_lists(kind, blocks, centres, end, slope, near, begin, stop, first, last):  # type: ignore[no-untyped-def]
+    """Write the members of each list, in ascending order, and their closeness to the end.
+
+    Those in blocks ``begin`` to ``stop``, of lists ``first`` to ``last``.
+    """
     close = np.empty(BLOCK)
     for e in range(first, last):
         position = centres[end[e]]
-        for w in range(blocks.low.shape[0]):
+        for w in range(begin, stop):
             bits = near.mask[w, e]
             if bits == 0:
                 continue
@@ -229,14 +232,15 @@ def _reach_samples(reach, blocks, w, samples, v, active, kernel, reached):  # ty
 
 
 @jit
-def _tile_weights(w, v, sides, links, near, wanted, weight):  # type: ignore[no-untyped-def]
+def _tile_weights(w, v, sides, links, tiles, wanted, weight):  # type: ignore[no-untyped-def]
     """Multiply the factors of eq. 4.2 into ``weight[j, b]``: centre b of block w, j of v.
 
     Link p keeps the centres on its one list away from samples of the centres on its other list,
     and the other way round: its two sides. ``sides`` are those whose own list has centres of
     block w. Where bit b of ``wanted[j]`` is not set the weight is not wanted.
     """
-    mask, rank, start, index, value = near
+    mask, rank, own_start, own_index, own_value = tiles.own
+    _, _, start, index, value = tiles.other
     close, factor = np.empty((_WAITING, BLOCK)), np.empty(BLOCK)
     which, amount = np.empty((BLOCK, _WAITING), np.int64), np.empty((BLOCK, _WAITING))
     waiting = np.zeros(BLOCK, np.int64)
@@ -252,12 +256,12 @@ def _tile_weights(w, v, sides, links, near, wanted, weight):  # type: ignore[no-
         if not (mask[v, other] & wanted_rows and lanes & wanted_lanes):
             continue
         there, end = start[other] + rank[v, other], start[other] + rank[v + 1, other]
-        here, stop = start[own] + rank[w, own], start[own] + rank[w + 1, own]
+        here, stop = own_start[own] + rank[w, own], own_start[own] + rank[w + 1, own]
         confidence = links.confidence[p]
         power = links.multiplicity[p]
         close[n_close] = 0.0
         for q in range(here, stop):
-            close[n_close, index[q] - w * BLOCK] = confidence * value[q]
+            close[n_close, own_index[q] - w * BLOCK] = confidence * own_value[q]
         if power > 1:
             for q in range(there, end):
                 j = index[q] - v * BLOCK
@@ -294,10 +298,11 @@ def _add_samples(samples, base, active, n_active, kernel, weight, sums, total): 
 
 
 @jit
-def constrained_sums(reach, blocks, samples, links, near, first, stride, sums, total):  # type: ignore[no-untyped-def]
+def constrained_sums(reach, blocks, samples, links, tiles, first, stride, sums, total):  # type: ignore[no-untyped-def]
     """Weighted sums of eq. 3.1 with eq. 4.3, for tiles in the rows ``first``, + ``stride``, ...
 
-    Adds to ``sums[w, k, b]`` and ``total[w, b]``, centre b of block w.
+    Only pairs of blocks that are among ``tiles``. Adds to ``sums[w, k, b]`` and ``total[w, b]``,
+    centre b of block w.
     """
     n_blocks = blocks.low.shape[0]
     most = 0
@@ -309,14 +314,16 @@ def constrained_sums(reach, blocks, samples, links, near, first, stride, sums, t
     reached, reached_back = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     sides = np.empty(2 * links.ends.shape[0], np.int64)
     one = np.uint64(1)
-    for w in range(first, n_blocks, stride):
+    # The first row, from ``first`` in strides, that is among the tiles.
+    begin = first + max(0, -(-(tiles.first - first) // stride)) * stride
+    for w in range(begin, tiles.last, stride):
         n_sides = 0
         for side in range(sides.shape[0]):
             own = links.ends[side >> 1, side & 1]
-            if near.mask[w, own]:
+            if tiles.own.mask[w, own]:
                 sides[n_sides] = side
                 n_sides += 1
-        for v in range(w, n_blocks):
+        for v in range(max(w, tiles.begin), tiles.end):
             n_active = _reach_samples(reach, blocks, w, samples, v, active, kernel, reached)
             n_back = 0
             if v > w:
@@ -331,7 +338,7 @@ def constrained_sums(reach, blocks, samples, links, near, first, stride, sums, t
                         if reached_back[b] >> np.uint64(j) & one:
                             reached[j] |= one << np.uint64(b)
             weight[:] = 1.0
-            _tile_weights(w, v, sides[:n_sides], links, near, reached, weight)
+            _tile_weights(w, v, sides[:n_sides], links, tiles, reached, weight)
             _add_samples(samples, v * BLOCK, active, n_active, kernel, weight, sums[w], total[w])
             if n_back > 0:
                 for j in range(BLOCK):
@@ -349,11 +356,12 @@ def multiply_weights(links, near, weight):  # type: ignore[no-untyped-def]
     Link (x, y) takes weight between i, near x, and j, near y; link (y, x) between j and i.
     """
     start, member, value = near.start, near.member, near.value
+    count = near.rank[near.rank.shape[0] - 1]
     for p in range(links.ends.shape[0]):
         x, y = links.ends[p, 0], links.ends[p, 1]
-        for q in range(start[x], start[x + 1]):
+        for q in range(start[x], start[x] + count[x]):
             amount = links.confidence[p] * value[q]
-            for r in range(start[y], start[y + 1]):
+            for r in range(start[y], start[y] + count[y]):
                 factor = (1.0 - amount * value[r]) ** links.multiplicity[p]
                 weight[member[q], member[r]] *= factor
                 weight[member[r], member[q]] *= factor

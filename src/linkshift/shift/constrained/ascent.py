@@ -14,17 +14,23 @@ from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
 from linkshift.shift.constrained import _loops as loops
+from linkshift.shift.constrained.near import (
+    LEAST_SQUARE,
+    LOG2E,
+    Blocks,
+    Links,
+    Panels,
+    Tiles,
+    near_links,
+)
 from linkshift.shift.neighbours import block_order, boxes
 
 # Centres and the centre of each row: before each iteration and after the last.
 History = list[tuple[Array, Array]]
 LinkKernelName = Literal["truncated_gaussian", "gaussian", "flat"]
 
-_LOG2E = float(np.log2(np.e))
 _FAR = 1e150  # padding: squared, still finite, and beyond every reach
-LEAST_SQUARE = 1e-300  # of a bandwidth; below it, rows at distance zero alone are near
 _LARGEST = 1e100  # position or bandwidth, to which that is far
-_LIST_TASK = 256
 _SHARES = 16
 
 
@@ -80,14 +86,6 @@ class _Reach(NamedTuple):
     limit: float
 
 
-class _Blocks(NamedTuple):
-    """Positions in blocks of 64, turned on their side, with boxes around them."""
-
-    columns: Array
-    low: Array
-    high: Array
-
-
 class _Samples(NamedTuple):
     """Samples ordered by the centre that owns them; those of block w begin at ``start[w]``."""
 
@@ -97,12 +95,12 @@ class _Samples(NamedTuple):
     start: Array
 
 
-def _blocks(positions: Array) -> _Blocks:
+def _blocks(positions: Array) -> Blocks:
     n, d = positions.shape
     padded = np.full((-(-n // BLOCK) * BLOCK, d), _FAR)
     padded[:n] = positions
     columns = np.ascontiguousarray(padded.reshape(-1, BLOCK, d).transpose(0, 2, 1))
-    return _Blocks(columns, *boxes(positions))
+    return Blocks(columns, *boxes(positions))
 
 
 def constrained_ascend(
@@ -262,25 +260,17 @@ class _State:
     mass: Array
 
 
-class _Links(NamedTuple):
-    """Distinct links between centres."""
-
-    ends: Array  # two centres; for the loops, the lists of those near them
-    multiplicity: Array
-    confidence: Array
-
-
-def _distinct_links(ends: Array, level: Array, levels: Array, n_centres: int) -> _Links:
+def _distinct_links(ends: Array, level: Array, levels: Array, n_centres: int) -> Links:
     """Distinct (centre, centre, confidence) triples and how often each occurs."""
     n_levels = max(len(levels), 1)
     low, high = ends.min(axis=1, initial=n_centres), ends.max(axis=1, initial=0)
     key = (low * n_centres + high) * n_levels + level
     key, multiplicity = np.unique(key, return_counts=True)
     pair, pair_level = np.divmod(key, n_levels)
-    return _Links(np.stack(np.divmod(pair, n_centres), axis=1), multiplicity, levels[pair_level])
+    return Links(np.stack(np.divmod(pair, n_centres), axis=1), multiplicity, levels[pair_level])
 
 
-def _settled(links: _Links, n_centres: int) -> bool:
+def _settled(links: Links, n_centres: int) -> bool:
     """Whether every two centres are held apart for good."""
     apart = (links.confidence == 1.0) & (links.ends[:, 0] != links.ends[:, 1])
     return len(np.unique(links.ends[apart], axis=0)) == n_centres * (n_centres - 1) // 2
@@ -301,7 +291,7 @@ def _merge(positions: Array, group: Array, tolerance: float) -> tuple[Array, Arr
 
 def _step(
     state: _State,
-    links: _Links,
+    links: Links,
     kernel: LinkKernel,
     h: float,
     scale: float,
@@ -313,7 +303,8 @@ def _step(
     centres = state.centres
     n_centres, d = centres.shape
     blocks = _blocks(centres)
-    links, near = _near_links(centres, blocks, links, kernel, h, scale, floor, pool)
+    links, marks = near_links(centres, blocks, links, kernel, h, scale, floor, pool)
+    panels = Panels(marks, blocks, pool)
     order = np.argsort(state.owner, kind="stable")
     owner, n_blocks = state.owner[order], len(blocks.low)
     samples = _Samples(
@@ -323,19 +314,21 @@ def _step(
         start=np.searchsorted(owner, BLOCK * np.arange(n_blocks + 1)),
     )
     square = max(h**2, LEAST_SQUARE)
-    reach = _Reach(kernel.kind, -_LOG2E / square, kernel.limit * square)
+    reach = _Reach(kernel.kind, -LOG2E / square, kernel.limit * square)
     # A fixed number of shares, each with its own sums: threads never change an addition.
     n_shares, stride = min(_SHARES, n_blocks), min(_SHARES, n_blocks)
     if n_moved is not None:  # a share for each block that has some of these
         n_shares, stride = -(-n_moved // BLOCK), n_blocks
     sums, total = np.zeros((n_shares, n_blocks, d, BLOCK)), np.zeros((n_shares, n_blocks, BLOCK))
 
-    def task(share: int) -> None:
-        loops.constrained_sums(
-            reach, blocks, samples, links, near, share, stride, sums[share], total[share]
-        )
+    for tiles in panels.pairs():  # one pair of all blocks with all, but for very many centres
 
-    pool.map(task, range(n_shares))
+        def task(share: int, tiles: Tiles = tiles) -> None:
+            loops.constrained_sums(
+                reach, blocks, samples, links, tiles, share, stride, sums[share], total[share]
+            )
+
+        pool.map(task, range(n_shares))
     all_sums = sums.sum(axis=0).transpose(0, 2, 1).reshape(-1, d)[:n_centres]
     all_total = total.sum(axis=0).ravel()[:n_centres]
     moved = centres.copy()
@@ -367,83 +360,9 @@ def link_weights(
     levels, level = np.unique(confidence, return_inverse=True)
     links = _distinct_links(ends.reshape(-1, 2), level, levels, n)
     with threads(n_threads) as pool:
-        links, near = _near_links(centres, _blocks(centres), links, kernel, h, scale, floor, pool)
+        blocks = _blocks(centres)
+        links, marks = near_links(centres, blocks, links, kernel, h, scale, floor, pool)
+        near = marks.filled(blocks, 0, len(blocks.low), pool)
     weight = np.ones((n, n))
     loops.multiply_weights(links, near, weight)
     return weight
-
-
-def _near_links(
-    centres: Array,
-    blocks: _Blocks,
-    links: _Links,
-    kernel: LinkKernel,
-    h: float,
-    scale: float,
-    floor: float,
-    pool: threads,
-) -> tuple[_Links, _Near]:
-    """Centres near the ends of links, within the bandwidth of each link; ends become lists."""
-    length = np.linalg.norm(centres[links.ends[:, 0]] - centres[links.ends[:, 1]], axis=1)
-    width = np.repeat(np.maximum(floor, np.minimum(h, scale * length)), 2)  # eq. 4.4
-    # While h is below most links' own scale, ends at the same centre have the same list.
-    end, width, lists = _distinct_lists(links.ends.ravel(), width)
-    near = _near_lists(centres, blocks, end, width, kernel, pool)
-    return links._replace(ends=lists.reshape(-1, 2)), near
-
-
-def _distinct_lists(end: Array, width: Array) -> tuple[Array, Array, Array]:
-    """Distinct (end, width) pairs, in this order, and which of them each pair is."""
-    order = np.lexsort((width, end))
-    end, width = end[order], width[order]
-    fresh = np.ones(len(end), dtype=bool)
-    fresh[1:] = (end[1:] != end[:-1]) | (width[1:] != width[:-1])
-    which = np.empty(len(end), dtype=np.int64)
-    which[order] = np.cumsum(fresh) - 1
-    return end[fresh], width[fresh], which
-
-
-class _Near(NamedTuple):
-    """Lists of centres, members and closeness list by list; bits and counts block by block."""
-
-    mask: Array  # (blocks, lists): which of the 64 centres of a block
-    rank: Array  # (blocks + 1, lists): how many in the blocks before
-    start: Array
-    member: Array
-    value: Array
-
-
-def _near_lists(
-    centres: Array, blocks: _Blocks, end: Array, width: Array, kernel: LinkKernel, pool: threads
-) -> _Near:
-    """Find the centres near each end: a first pass marks, a second one writes."""
-    n_lists, n_blocks = len(end), len(blocks.low)
-    square = np.maximum(width**2, LEAST_SQUARE)
-    limit, slope = kernel.limit * square, -_LOG2E / square
-    mask = np.empty((n_blocks, n_lists), dtype=np.uint64)
-    rank = np.empty((n_blocks + 1, n_lists), dtype=np.int32)
-    tasks = range(0, n_lists, _LIST_TASK)
-
-    def mark(first: int) -> None:
-        last = min(first + _LIST_TASK, n_lists)
-        loops.mark_lists(blocks, centres, end, limit, first, last, mask, rank)
-
-    pool.map(mark, tasks)
-    start = np.concatenate([[0], np.cumsum(rank[-1], dtype=np.int64)])
-    check_memory(
-        12.0 * start[-1] + mask.nbytes + rank.nbytes,
-        f"The list of centres near the ends of cannot-links ({n_lists:,} ends, {len(centres):,} "
-        "centres)",
-        "Lower max_pairs, or take a smaller bandwidth: growth='links' instead of 'full'.",
-        command="Give fewer cannot-links, or a smaller --bandwidth.",
-        parameter="max_pairs",
-    )
-    member, value = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
-    near = _Near(mask, rank, start, member, value)
-
-    def fill(first: int) -> None:
-        last = min(first + _LIST_TASK, n_lists)
-        loops.fill_lists(kernel.kind, blocks, centres, end, slope, near, first, last)
-
-    pool.map(fill, tasks)
-    return near
