@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot follow it
+    from linkshift import active as active
     from linkshift import anndata as anndata
     from linkshift import bandwidth as bandwidth
     from linkshift import baselines as baselines
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # the table below for editors and type checkers, which cannot
     from linkshift import metrics as metrics
     from linkshift import profiles as profiles
     from linkshift import scale as scale
+    from linkshift.active import Session as Session
     from linkshift.bandwidth.path import bandwidth_path as bandwidth_path
     from linkshift.estimators.consensus_clustering import (
         ConsensusClustering as ConsensusClustering,
@@ -69,6 +71,8 @@ _PUBLIC = {
     "Preparation": "tables.preparing:Preparation",
     "RefinedClustering": "estimators.refined_clustering:RefinedClustering",
     "SCML": "metric_learning:SCML",
+    "Session": "active:Session",
+    "active": "active",
     "anndata": "anndata",
     "bandwidth": "bandwidth",
     "bandwidth_path": "bandwidth.path:bandwidth_path",

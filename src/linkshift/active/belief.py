@@ -1,8 +1,8 @@
-r"""The belief that two rows belong together: a logistic model that starts with what sets have in common.
+r"""The belief that two rows belong together, which starts with what data sets have in common.
 
 .. math:: P(\text{same}) = \frac{1}{1 + e^{-w \cdot \phi(a, b)}}, \qquad w \sim N(\mu, \Sigma)
 
-with the features :math:`\phi` of :mod:`linkshift.active.look`. The mean and the covariance are those
+with the features :math:`\phi` of :mod:`linkshift.active.look`. The mean and covariance are those
 of the weights over many data sets (``python -m benchmarks.active.prior`` fits them), so that the
 model says something before the first answer, and each answer moves it as far as sets differ. The
 weights are those of largest posterior probability, by Newton's method from the mean: they depend on

@@ -9,7 +9,7 @@ Of two rows a and b there are 24 features:
 * the share of partitions that have both in one cluster, of the hills among rows, those among
   smoothed rows, and the communities of the graph (the families of the consensus); the same again
   where there are fewer than eight columns;
-* the logarithm of how much of a random walk with restarts from one is at the other, for two lengths;
+* the logarithm of how much of a walk with restarts from one is at the other, for two lengths;
 * the share of all partitions that have both in one cluster, weighted by
   :math:`e^{(q - \max q) / T}` with q the quality that the consensus gives them, T = 1 and 4;
 * one, and one more where there are fewer than eight columns.

@@ -1,0 +1,111 @@
+"""What a person said, in order: answers to pairs, of which the last one counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from linkshift._core.messages import Refusal
+from linkshift.active.known import Told
+from linkshift.links import Links
+
+__all__ = ["Answer", "as_links", "read_answer", "told_of", "word_of"]
+
+WORDS = {"same": "same", "s": "same", "must": "same", "different": "different", "d": "different"}
+WORDS |= {"cannot": "different", "unknown": "unknown", "u": "unknown"}
+PURPOSES = ("learn", "audit", "confirm")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: two rows by position, what was said, how surely, and why the pair was asked."""
+
+    a: int
+    b: int
+    word: str
+    confidence: float = 1.0
+    purpose: str = "learn"
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The rows, the smaller number first."""
+        return min(self.a, self.b), max(self.a, self.b)
+
+    def as_dict(self, ids: list[Any] | None) -> dict[str, Any]:
+        """Give plain values, rows by id."""
+        found = asdict(self)
+        if ids is not None:
+            found["a"], found["b"] = ids[self.a], ids[self.b]
+        return found
+
+
+def word_of(answer: Any) -> str:
+    """Read an answer: a word or its first letter, true or false, or nothing for unknown."""
+    if answer is None:
+        return "unknown"
+    if isinstance(answer, (bool, np.bool_)):
+        return "same" if answer else "different"
+    word = WORDS.get(answer.strip().lower()) if isinstance(answer, str) else None
+    if word is None:
+        raise Refusal(
+            f"{answer!r} is no answer.",
+            'Answer "same", "different" or "unknown" (s, d, u; True, False, None).',
+            parameter="answer",
+        )
+    return word
+
+
+def read_answer(a: int, b: int, word: Any, confidence: Any, purpose: str) -> Answer:
+    """Check an answer to a pair of rows."""
+    if a == b:
+        raise Refusal(
+            f"Row {a} is asked about with itself.", "Name two different rows.", parameter="pair"
+        )
+    sure = isinstance(confidence, (int, float, np.number)) and not isinstance(confidence, bool)
+    if not sure or not 0 < confidence <= 1:
+        raise Refusal(
+            f"confidence is {confidence!r}.",
+            "Give a number above 0 and up to 1; 1 is certain.",
+            parameter="confidence",
+        )
+    if purpose not in PURPOSES:
+        raise Refusal(
+            f"purpose is {purpose!r}.", f"It is one of {', '.join(PURPOSES)}.", parameter="purpose"
+        )
+    return Answer(int(a), int(b), word_of(word), float(confidence), purpose)
+
+
+def told_of(answers: Iterable[Answer], ids: list[Any] | None) -> list[Told]:
+    """Give what counts of the answers: of each pair the last one, unless it is unknown."""
+    last: dict[tuple[int, int], Answer] = {}
+    for answer in answers:
+        last.pop(answer.pair, None)  # so that it stands where it was said last
+        last[answer.pair] = answer
+    return [
+        Told(one.a, one.b, one.word == "same", one.confidence, _name(one, ids))
+        for one in last.values()
+        if one.word != "unknown"
+    ]
+
+
+def _name(answer: Answer, ids: list[Any] | None) -> str:
+    a, b = (answer.a, answer.b) if ids is None else (ids[answer.a], ids[answer.b])
+    return f"{a!r} and {b!r} {answer.word}"
+
+
+def as_links(told: Iterable[Told], ids: list[Any] | None) -> Links:
+    """Give links between ids, or between rows where there are none."""
+    pairs: Mapping[bool, list[Any]] = {True: [], False: []}
+    sure: Mapping[bool, list[float]] = {True: [], False: []}
+    for one in told:
+        pairs[one.same].append((one.a, one.b) if ids is None else (ids[one.a], ids[one.b]))
+        sure[one.same].append(one.confidence)
+    return Links(
+        pairs[True] or None,
+        pairs[False] or None,
+        must_confidence=sure[True] or None,
+        cannot_confidence=sure[False] or None,
+    )

@@ -1,0 +1,371 @@
+r"""Which pair to ask next: the one with the most at stake.
+
+What is at stake is
+
+.. math:: (n_1 \, n_2)^{3/4} \; P(\text{the present clusters are wrong about the two parts})
+
+with :math:`n_1, n_2` the rows of two parts that are together or apart: two clusters, two groups
+of answers that the model has joined, a branch of the tree of pieces and the rest of its cluster, or
+the two sides of an answer that may have been a slip. Pairs of which answers tell are never asked,
+but to confirm an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkshift._core.arrays import Array
+from linkshift.active._loops import join
+from linkshift.active.look import Look
+from linkshift.active.state import State, heart
+
+__all__ = ["Branches", "Candidate", "Question", "branches", "candidates"]
+
+_POWER = 0.75
+_MOST = 40  # candidates of a kind
+_SURE = 0.01  # no belief is surer, when slips are looked for
+_ODD_ROW = 0.1  # chance that a row is not of its piece
+_SLIPS = (
+    1.0,
+    40.0,
+)  # answers that were wrong and right, of those that were confirmed, before any was
+
+
+@dataclass(frozen=True)
+class Question:
+    """A pair to ask about.
+
+    Attributes
+    ----------
+    a, b : ids of the two rows (their positions where rows have no ids)
+    why : str
+        What the answer decides.
+    at_stake : float
+        Rows on either side and the chance that they are in the wrong clusters; larger is more.
+    purpose : {"learn", "audit", "confirm"}
+        To learn, to measure how good the clusters are, or to make sure of an earlier answer.
+    """
+
+    a: Any
+    b: Any
+    why: str
+    at_stake: float
+    purpose: str = "learn"
+
+
+class Candidate(NamedTuple):
+    """A question between two rows by position, and which parts it is about."""
+
+    at_stake: float
+    a: int
+    b: int
+    why: str
+    about: frozenset[int]  # clusters
+    purpose: str = "learn"
+    moves: float = 0.0  # rows that the answer is expected to move
+
+
+class Branches(NamedTuple):
+    """The tree of pieces by the first belief: its nodes as runs of an order of the pieces."""
+
+    order: Array  # (m,)
+    low: Array  # (2m - 1,): where the run of each node begins
+    high: Array  # and ends
+    size: Array
+    heart: Array  # the piece at the heart of each
+
+
+def branches(look: Look, belief: Array) -> Branches:
+    """Join all pieces by their average belief."""
+    m = len(look)
+    _, first, second, _ = join(belief, look.size, np.arange(m), np.zeros((m, m), bool), -1.0)
+    members = [np.array([i]) for i in range(m)]
+    at = list(range(m))
+    for a, b in zip(first, second, strict=True):
+        members.append(np.concatenate([members[at[a]], members[at[b]]]))
+        at[a] = len(members) - 1
+    order = members[-1]
+    place = np.argsort(order)
+    low = np.array([place[some].min() for some in members])
+    size = np.array([look.size[some].sum() for some in members])
+    hearts = [heart(belief, look.size, _among(some, m)) for some in members]
+    return Branches(order, low, low + [len(some) for some in members], size, np.array(hearts))
+
+
+def _among(items: Array, m: int) -> Array:
+    among = np.zeros(m, dtype=bool)
+    among[items] = True
+    return among
+
+
+def candidates(
+    state: State,
+    tree: Branches,
+    never: frozenset[tuple[int, int]] = frozenset(),
+    confirmed: tuple[frozenset[tuple[int, int]], int] = (frozenset(), 0),
+) -> list[Candidate]:
+    """All that could be asked, the most at stake first.
+
+    Pairs that nobody could tell are ``never`` asked again. Of answers that were ``confirmed`` there
+    are the pairs, and how many of them had been slips.
+    """
+    blocked = np.zeros(state.belief.shape, dtype=bool)
+    for a, b in never:
+        blocked[state.item[a], state.item[b]] = blocked[state.item[b], state.item[a]] = True
+    found = [
+        *_between_clusters(state, blocked),
+        *_groups_within(state, blocked),
+        *_branches_within(state, tree, blocked),
+    ]
+
+    def new(some: list[Candidate]) -> list[Candidate]:
+        """Leave out what is known, or was not to be told."""
+        return [
+            one
+            for one in some
+            if _pair(one.a, one.b) not in never and state.known.says(one.a, one.b) is None
+        ]
+
+    found = new(found) or new(list(_rows_of_pieces(state)))
+    found += _slips(state, *confirmed)
+    return sorted(found, key=lambda one: (-one.at_stake, one.a, one.b))
+
+
+def _pair(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a < b else (b, a)
+
+
+def _stake(n_1: Any, n_2: Any, wrong: Any) -> Any:
+    return (n_1 * n_2) ** _POWER * wrong
+
+
+def _row(state: State, item: int) -> int:
+    """Give the row that an item is asked by: one that was asked about, if there is one."""
+    return int(state.named[item] if state.named[item] >= 0 else state.row[item])
+
+
+def _sizes(state: State) -> Array:
+    return np.bincount(state.cluster, state.size)
+
+
+def _between_clusters(state: State, blocked: Array) -> Iterator[Candidate]:
+    """Yield two clusters that may be one, by the most probable pair of their cores."""
+    core, owner = state.cores
+    k, size = int(state.cluster.max()) + 1, _sizes(state)
+    if k < 2:
+        return
+    order = np.argsort(owner, kind="stable")
+    core, owner = core[order], owner[order]
+    begin = np.searchsorted(owner, np.arange(k))
+    belief = state.belief[np.ix_(core, core)]
+    group = state.group[core]
+    apart = state.apart[np.ix_(group, group)]
+    count = np.bincount(owner)
+
+    def over(values: Array, how: np.ufunc) -> Array:
+        found: Array = how.reduceat(how.reduceat(values, begin, axis=0), begin, axis=1)
+        return found
+
+    chance = over(belief, np.add) / np.outer(count, count)
+    stake = _stake(size[:, None], size[None], chance)
+    stake[over(apart, np.logical_or)] = 0.0
+    one, other = np.triu_indices(k, 1)
+    some = np.argsort(-stake[one, other], kind="stable")[:_MOST]
+    for a, b in zip(one[some], other[some], strict=True):
+        if stake[a, b] <= 0:
+            continue
+        rows, columns = np.flatnonzero(owner == a), np.flatnonzero(owner == b)
+        both = np.ix_(core[rows], core[columns])
+        open_ = np.where(blocked[both], -1.0, state.belief[both])
+        i, j = np.unravel_index(int(open_.argmax()), open_.shape)
+        if open_[i, j] < 0:
+            continue
+        yield Candidate(
+            float(stake[a, b]),
+            _row(state, int(core[rows[i]])),
+            _row(state, int(core[columns[j]])),
+            f"Two clusters of {size[a]:,.0f} and {size[b]:,.0f} rows may be one "
+            f"({chance[a, b]:.0%}).",
+            frozenset((int(a), int(b))),
+            moves=float(min(size[a], size[b]) * chance[a, b]),
+        )
+
+
+def _groups_within(state: State, blocked: Array) -> Iterator[Candidate]:
+    """Two groups of answers that the model has joined, by the most probable pair of their items."""
+    named = np.flatnonzero(state.named >= 0)
+    if len(named) < 2:
+        return
+    group, owner = state.group[named], state.cluster[named]
+    belief = state.belief[np.ix_(named, named)]
+    near = state.belief[:, named].argmax(axis=1)
+    weight = np.bincount(group[near], state.size, minlength=int(state.group.max()) + 1)
+    i, j = np.nonzero(np.triu((owner[:, None] == owner[None]) & (group[:, None] != group[None])))
+    if not len(i):
+        return
+    likely = np.where(blocked[np.ix_(named, named)], -1.0, belief)
+    order = np.lexsort((-likely[i, j], group[j], group[i]))
+    i, j = i[order], j[order]
+    first = np.ones(len(i), dtype=bool)
+    first[1:] = (np.diff(group[i]) != 0) | (np.diff(group[j]) != 0)
+    i, j = i[first], j[first]
+    stake = _stake(weight[group[i]], weight[group[j]], 1 - belief[i, j])
+    for at in np.argsort(-stake, kind="stable")[:_MOST]:
+        a, b = named[i[at]], named[j[at]]
+        yield Candidate(
+            float(stake[at]),
+            _row(state, a),
+            _row(state, b),
+            f"{weight[group[i[at]]]:,.0f} and {weight[group[j[at]]]:,.0f} rows are in one cluster "
+            f"by the model alone ({state.belief[a, b]:.0%}).",
+            frozenset((int(state.cluster[a]),)),
+            moves=float(
+                min(weight[group[i[at]]], weight[group[j[at]]]) * (1 - belief[i[at], j[at]])
+            ),
+        )
+
+
+def _branches_within(state: State, tree: Branches, blocked: Array) -> Iterator[Candidate]:
+    """Yield branches of pieces without a core, with the nearest core of their cluster."""
+    m = len(tree.order)
+    whole = np.full(m, -1)
+    single = np.flatnonzero(np.bincount(state.piece, minlength=m)[state.piece] == 1)
+    whole[state.piece[single]] = single
+    core, owner = state.cores
+    marked = whole < 0
+    marked[state.piece[core]] = True
+    label = np.where(whole >= 0, state.cluster[whole], -1)[tree.order]
+    marks = np.concatenate([[0], np.cumsum(marked[tree.order])])
+    turns = np.concatenate([[0], np.cumsum(np.concatenate([[0], np.diff(label) != 0]))])
+    pure = (turns[tree.high] == turns[tree.low + 1]) & (marks[tree.high] == marks[tree.low])
+    node = np.flatnonzero(pure)
+    if not len(node):
+        return
+    k = label[tree.low[node]]
+    size = _sizes(state)
+    hearts = whole[tree.heart[node]]
+    open_ = (owner[None] == k[:, None]) & ~blocked[hearts][:, core]
+    near = np.where(open_, state.belief[hearts][:, core], -1.0)
+    best = near.argmax(axis=1)
+    chance = near[np.arange(len(node)), best]
+    stake = _stake(tree.size[node], np.maximum(size[k] - tree.size[node], 0.0), 1 - chance)
+    stake[chance < 0] = 0.0
+    for at in np.argsort(-stake, kind="stable")[:_MOST]:
+        a, b = whole[tree.heart[node[at]]], core[best[at]]
+        if stake[at] > 0 and a != b:
+            yield Candidate(
+                float(stake[at]),
+                _row(state, a),
+                _row(state, b),
+                f"{tree.size[node[at]]:,.0f} of the {size[k[at]]:,.0f} rows of a cluster may be of "
+                f"another ({1 - chance[at]:.0%}).",
+                frozenset((int(k[at]),)),
+                moves=float(tree.size[node[at]] * (1 - chance[at])),
+            )
+
+
+def _slips(
+    state: State, confirmed: frozenset[tuple[int, int]], n_slips: int
+) -> Iterator[Candidate]:
+    r"""Answers that may have been slips, by what is on their two sides.
+
+    .. math:: P(\text{slip}) = \frac{\epsilon \, (1 - p)}{\epsilon \, (1 - p) + (1 - \epsilon) \, p}
+
+    with p what the model believes of the answer, and :math:`\epsilon` the share of slips among
+    answers that were confirmed, with one slip and 40 right answers added. An answer that chains of
+    others say, too, is none.
+    """
+    slips, right = _SLIPS[0] + n_slips, _SLIPS[1] + len(confirmed) - n_slips
+    rate = slips / (slips + right)
+    sides = _sides(state)
+    for told in state.known.taken:
+        if _pair(told.a, told.b) in confirmed or (told.a, told.b) not in sides or told.given:
+            continue
+        one, other = sides[told.a, told.b]
+        p = float(np.clip(state.belief[state.item[told.a], state.item[told.b]], _SURE, 1 - _SURE))
+        p = p if told.same else 1 - p
+        wrong = rate * (1 - p) / (rate * (1 - p) + (1 - rate) * p)
+        word = "same" if told.same else "different"
+        parts = "together" if told.same else "apart"
+        yield Candidate(
+            float(_stake(one, other, wrong)),
+            told.a,
+            told.b,
+            f"To make sure: you said {word}, which alone holds {one:,.0f} and {other:,.0f} rows "
+            f"{parts}; the model believes it by {p:.0%}.",
+            frozenset((int(state.cluster[state.item[told.a]]),)),
+            "confirm",
+            float(min(one, other) * wrong),
+        )
+
+
+def _sides(state: State) -> dict[tuple[int, int], tuple[float, float]]:
+    """Rows on either side of each answer that no other answer stands in for."""
+    weight = dict.fromkeys(state.known.rows, 0.0)
+    named = np.flatnonzero(state.named >= 0)
+    if not len(named):
+        return {}
+    of_item = named[state.belief[:, named].argmax(axis=1)]
+    for item, size in zip(of_item, state.size, strict=True):
+        weight[int(state.named[item])] += float(size)
+    edges: dict[int, list[int]] = {}
+    total: dict[int, float] = {}
+    between: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for told in state.known.taken:
+        if told.same:
+            edges.setdefault(told.a, []).append(told.b)
+            edges.setdefault(told.b, []).append(told.a)
+        else:
+            groups = _pair(state.known.root(told.a), state.known.root(told.b))
+            between.setdefault(groups, []).append((told.a, told.b))
+    for row, own in weight.items():
+        root = state.known.root(row)
+        total[root] = total.get(root, 0.0) + own
+    found: dict[tuple[int, int], tuple[float, float]] = {}
+    seen: set[int] = set()
+    for start in weight:
+        if start in seen:
+            continue
+        seen.add(start)
+        order, parent = [start], {start: -1}
+        for at in order:
+            for there in edges.get(at, ()):
+                if there not in seen:
+                    seen.add(there)
+                    parent[there] = at
+                    order.append(there)
+        inside = {row: weight[row] for row in order}
+        for at in reversed(order[1:]):
+            inside[parent[at]] += inside[at]
+        for at in order[1:]:
+            sides = inside[at], max(inside[start] - inside[at], 0.0)
+            found[at, parent[at]] = found[parent[at], at] = sides
+    for (one, other), pairs in between.items():
+        if len(pairs) == 1:
+            found[pairs[0]] = total[one], total[other]
+    return found
+
+
+def _rows_of_pieces(state: State) -> Iterator[Candidate]:
+    """When all pieces are known: of each item, the row farthest from the one it is known by."""
+    sight, known = state.look.sight, set(state.known.rows)
+    if sight is None:
+        return
+    points = sight.spaces[1]
+    for item in np.argsort(-state.size, kind="stable")[:_MOST]:
+        by = _row(state, int(item))
+        rows = [row for row in np.flatnonzero(state.item == item) if row not in known and row != by]
+        if not rows:
+            continue
+        far = rows[int(((points[rows] - points[by]) ** 2).sum(axis=1).argmax())]
+        yield Candidate(
+            float(_stake(1.0, state.size[item], _ODD_ROW)),
+            int(far),
+            by,
+            f"The row farthest from the others in a piece of {state.size[item]:,.0f}.",
+            frozenset((int(state.cluster[item]),)),
+        )

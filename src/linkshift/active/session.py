@@ -1,0 +1,542 @@
+"""The loop that links come from: ask a pair, take the answer, cluster, ask the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_array
+
+from linkshift._core.arrays import Array
+from linkshift._core.labels import first_come
+from linkshift._core.messages import Refusal
+from linkshift._core.threads import n_threads
+from linkshift.active.belief import beliefs
+from linkshift.active.checks import checked_ids, checked_seed, checked_share
+from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
+from linkshift.active.known import Contradiction, Told
+from linkshift.active.log import Answer, as_links, read_answer, told_of
+from linkshift.active.looked import VOTERS, Looked
+from linkshift.active.questions import Candidate, Question, candidates
+from linkshift.active.state import State, state_of
+from linkshift.links import ClosedLinks, Closure, Links
+from linkshift.methods.numbering import numbers_like
+from linkshift.refinement import hold, nearest_rows
+
+__all__ = ["Session"]
+
+MOST_ROWS = 2_500  # that are looked at; others go with their neighbours among these
+_FIRST_AUDIT = 10  # answers before the first audit
+_RECENT = 25  # answers whose effect is told
+_KEPT = 4  # states
+
+
+class Session:
+    """Questions about pairs of rows, and the clusters that follow from the answers.
+
+    A session asks whether two rows are the same, the pair with the most at stake first, and
+    clusters by what it was told. It writes and prints nothing: keep `to_dict`, or the links.
+
+    Labels, questions and estimates depend on the data, the answers and ``random_state`` alone: the
+    same log gives the same labels, to the bit, and an answer that is taken back leaves no trace.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The rows, in columns of one scale (`linkshift.tables.scaling`, or scikit-learn's scalers).
+        The index of a data frame, where it is not just the numbers of the rows, has their ids.
+    links : Links, default=None
+        What is known before the first question.
+    ids : sequence of n hashables, default=None
+        Names of the rows, by which questions and links call them.
+    audit : float, default=0.2
+        Share of the questions after the tenth whose pairs are drawn at random, to know how good
+        the clusters are (`estimate`). 0 asks none.
+    random_state : int, default=0
+        Seed of what is drawn: audits, and the rows that are looked at where there are more than
+        2,500.
+    n_jobs : int, default=None
+        Threads of the first look at the rows; no label depends on it.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Clusters, numbered by their first row.
+    n_clusters_ : int
+    links : Links
+        What was said: the links that were given, and the answers. May be set.
+    changed : ndarray
+        Rows whose label the last answer moved.
+    log : tuple of dict
+        The answers, in order.
+
+    Notes
+    -----
+    The first look takes time and memory with the square of the rows, 2,500 at most; other rows go
+    with the nearest of these, and rows that answers name are always looked at. Answers are closed:
+    who is the same as the same is the same. A later answer to a pair takes the place of an earlier
+    one; of answers that contradict each other the least probable is set aside (`contradictions`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift import Session
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(c, 0.5, (50, 2)) for c in (0, 3, 6)])
+    >>> truth = np.repeat([0, 1, 1], 50)  # of which two heaps are one, for a reason of ours
+    >>> session = Session(X)
+    >>> for _ in range(12):
+    ...     question = session.ask()
+    ...     same = truth[question.a] == truth[question.b]
+    ...     session.answer("same" if same else "different")
+    >>> session.n_clusters_
+    2
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        links: Any = None,
+        *,
+        ids: Iterable[Hashable] | None = None,
+        audit: float = 0.2,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self._X = check_array(X, dtype=np.float64, ensure_min_samples=2)
+        self.ids = checked_ids(ids, X, len(self._X))
+        self.audit, self.random_state, self.n_jobs = (
+            checked_share(audit),
+            checked_seed(random_state),
+            n_jobs,
+        )
+        self._answers: list[Answer] = []
+        self._given: list[Told] = []
+        self._asked: Candidate | None = None
+        self._states: dict[tuple[Any, ...], tuple[Looked, State]] = {}
+        self._sights: dict[tuple[int, ...], Looked] = {}
+        if links is not None:
+            self.links = links
+
+    # Asking and answering ------------------------------------------------------------------------
+
+    def ask(self, n: int | None = None) -> Any:
+        """Say which pair to ask about: a `Question`, or a list of up to n; None for no more.
+
+        Questions of a list are about different clusters, so that no answer to one makes another
+        needless; with few clusters they are fewer than n.
+        """
+        if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
+            raise Refusal(f"ask({n!r})", "Ask for a whole number of questions, from 1 on.")
+        found = self._batch(1 if n is None else n)
+        self._asked = found[0] if found else None
+        if n is None:
+            return self._question(found[0]) if found else None
+        return [self._question(one) for one in found]
+
+    def answer(
+        self,
+        answer: Any,
+        confidence: float = 1.0,
+        *,
+        pair: Sequence[Any] | None = None,
+        purpose: str | None = None,
+    ) -> None:
+        """Take an answer: "same", "different" or "unknown", to the pair that was asked last.
+
+        Parameters
+        ----------
+        answer : {"same", "different", "unknown"}
+            Also s, d, u, True, False and None.
+        confidence : float, default=1
+            Above 0 and up to 1. An answer that is not certain counts less, and gives way to others
+            and to the model where it is improbable.
+        pair : (id, id), default=None
+            Another pair than the one asked last.
+        purpose : {"learn", "audit", "confirm"}, default=None
+            Why it was asked; None: as it was, or to learn.
+        """
+        if pair is None:
+            if self._asked is None:
+                raise Refusal(
+                    "No question is open.",
+                    "Call ask() first, or name the pair: answer(..., pair=(a, b)).",
+                    parameter="pair",
+                )
+            a, b, why = self._asked.a, self._asked.b, self._asked.purpose
+        else:
+            a, b = self._pair(pair)
+            asked = self._asked
+            why = asked.purpose if asked is not None and {a, b} == {asked.a, asked.b} else "learn"
+        self._answers.append(read_answer(a, b, answer, confidence, purpose or why))
+        self._asked = None
+
+    def same(self, *rows: Any) -> None:
+        """Say that rows, by id, belong together: as answers to one pair after the other."""
+        for pair in pairwise(rows):
+            self.answer("same", pair=pair)
+
+    def different(self, *rows: Any) -> None:
+        """Say that rows, by id, all belong to different clusters."""
+        for i, a in enumerate(rows):
+            for b in rows[i + 1 :]:
+                self.answer("different", pair=(a, b))
+
+    def undo(self, number: int = -1) -> dict[str, Any]:
+        """Take back the last answer, or that of another place in the log, and return it."""
+        if not -len(self._answers) <= number < len(self._answers):
+            raise Refusal(
+                f"There is no answer {number} to take back: the log has {len(self._answers)}.",
+                "Answers are numbered from 0 in `log`; without a number the last one goes.",
+                parameter="number",
+            )
+        self._asked = None
+        return self._answers.pop(number).as_dict(self.ids)
+
+    def run(self, oracle: Callable[[Any, Any], Any], budget: int) -> Self:
+        """Ask somebody else: ``oracle(a, b)`` answers for two ids, ``budget`` questions at most.
+
+        A person, a classifier, a language model: whoever says "same", "different" or "unknown", or
+        True, False and None.
+        """
+        for _ in range(budget):
+            question = self.ask()
+            if question is None:
+                break
+            self.answer(oracle(question.a, question.b))
+        return self
+
+    # What follows --------------------------------------------------------------------------------
+
+    @property
+    def labels_(self) -> Array:
+        """Clusters of all rows."""
+        return self._labels(self._told)
+
+    @property
+    def n_clusters_(self) -> int:
+        """Count the clusters."""
+        return int(self.labels_.max()) + 1
+
+    @property
+    def log(self) -> tuple[dict[str, Any], ...]:
+        """Give the answers in order, as plain values."""
+        return tuple(answer.as_dict(self.ids) for answer in self._answers)
+
+    @property
+    def links(self) -> Links:
+        """What was said, as links between ids (or rows): given ones and answers."""
+        return as_links(self._told, self.ids)
+
+    @links.setter
+    def links(self, links: Any) -> None:
+        given = self._read(links)
+        there = {(*_sorted(one), one.same): one for one in given}
+        counting = {(*_sorted(one), one.same) for one in told_of(self._answers, self.ids)}
+        self._answers = [
+            one
+            for one in self._answers
+            if one.word == "unknown" or (*one.pair, one.word == "same") in there
+        ]
+        self._given = [one for key, one in there.items() if key not in counting]
+        self._asked = None
+
+    @property
+    def changed(self) -> Array:
+        """Rows whose label the last answer moved."""
+        if not self._answers:
+            return np.zeros(0, dtype=np.int64)
+        before = self._labels(self._given + told_of(self._answers[:-1], self.ids))
+        return np.flatnonzero(_moved(before, self.labels_))
+
+    def probability(self, a: Any, b: Any) -> float:
+        """How probable it is that two rows, by id, belong together; 0 or 1 where answers say so."""
+        one, other = self._pair((a, b))
+        sight, state = self._state(self._told, (one, other))
+        one, other = sight.place[one], sight.place[other]
+        said = state.known.says(one, other)
+        if said is not None:
+            return float(said)
+        features = sight.faces.of_pairs(np.array([one]), np.array([other]))
+        return float(beliefs(state.weights, features.T[:, :, None])[0, 0])
+
+    def contradictions(self) -> list[Contradiction]:
+        """Answers that were set aside, each with the chain of answers that says the opposite."""
+        return list(self._state(self._told)[1].known.contradictions)
+
+    def estimate(self) -> Estimate:
+        """Estimate precision and recall of pairs and the adjusted Rand index, with 90 % intervals.
+
+        Audit questions (one in five by default, from the eleventh on) are what it goes by: see
+        :mod:`linkshift.active.estimate`. An answer counts before it is learned from.
+        """
+        found: list[Audit] = []
+        for i, answer in enumerate(self._answers):
+            if answer.purpose == "audit" and answer.word != "unknown":
+                sight, before = self._state(self._given + told_of(self._answers[:i], self.ids))
+                if {answer.a, answer.b} <= sight.place.keys():
+                    a, b = sight.place[answer.a], sight.place[answer.b]
+                    if a != b:
+                        found.append(audit(before, a, b, answer.word == "same"))
+        return estimated(self._state(self._told)[1], found)
+
+    def progress(self) -> str:
+        """Say in words what the last answers changed, and what further ones are expected to."""
+        recent = min(_RECENT, len(self._answers))
+        n = len(self._X)
+        told = ""
+        if recent:
+            before = self._labels(self._given + told_of(self._answers[:-recent], self.ids))
+            share = _moved(before, self.labels_).sum() / n
+            told = f"The last {recent} answers changed {share:.1%} of the rows; "
+        expected = sum(one.moves for one in self._candidates()[:_RECENT]) / n
+        further = f"{told}further {_RECENT} are expected to move {min(expected, 1.0):.1%}."
+        return further[0].upper() + further[1:]
+
+    def labels_by(self, estimator: Any) -> Array:
+        """Labels that another method makes of the same links: ``estimator.fit(X, links=...)``.
+
+        Answers that were set aside are not among them.
+        """
+        aside = {one.against[:3] for one in self.contradictions()}
+        told = [one for one in self._told if one[:3] not in aside]
+        by_row = as_links(told, None)
+        labels = clone(estimator).fit_predict(self._X, links=by_row if told else None)
+        found: Array = np.asarray(labels)
+        return found
+
+    # Keeping -------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all that is needed to go on later, beside the data, as JSON has it."""
+        named = self.ids.__getitem__ if self.ids is not None else int
+        return {
+            "version": 1,
+            "n_rows": len(self._X),
+            "audit": self.audit,
+            "random_state": self.random_state,
+            "links": [[named(t.a), named(t.b), t.same, t.confidence] for t in self._given],
+            "log": list(self.log),
+        }
+
+    @classmethod
+    def from_dict(
+        cls,
+        X: Any,
+        kept: Mapping[str, Any],
+        *,
+        ids: Iterable[Hashable] | None = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Go on with the same data where `to_dict` was: the same labels, to the bit."""
+        if kept.get("version") != 1:
+            raise Refusal(
+                f"This session is of version {kept.get('version')!r}, and version 1 is read here.",
+                "Give what Session.to_dict() gave, or a newer linkshift.",
+                parameter="kept",
+            )
+        new = cls(X, ids=ids, audit=kept["audit"], random_state=kept["random_state"], n_jobs=n_jobs)
+        if kept["n_rows"] != len(new._X):
+            raise Refusal(
+                f"The session was of {kept['n_rows']} rows, and X has {len(new._X)}.",
+                "Give the data that it was of; for other rows with the same ids begin a new one "
+                "with its links.",
+                parameter="X",
+            )
+        new._given = [
+            Told(*new._pair((a, b)), bool(same), float(sure), f"{a!r} and {b!r}, a link", True)
+            for a, b, same, sure in kept["links"]
+        ]
+        for one in kept["log"]:
+            a, b = new._pair((one["a"], one["b"]))
+            new._answers.append(read_answer(a, b, one["word"], one["confidence"], one["purpose"]))
+        return new
+
+    # Within --------------------------------------------------------------------------------------
+
+    @property
+    def _told(self) -> list[Told]:
+        return self._given + told_of(self._answers, self.ids)
+
+    @cached_property
+    def _position(self) -> dict[Any, int]:
+        return {} if self.ids is None else {name: i for i, name in enumerate(self.ids)}
+
+    def _pair(self, pair: Sequence[Any]) -> tuple[int, int]:
+        """Rows of two ids."""
+        if isinstance(pair, str) or len(pair) != 2:
+            raise Refusal(f"{pair!r} is no pair.", "Name two rows: (a, b).", parameter="pair")
+        return self._place(pair[0]), self._place(pair[1])
+
+    def _place(self, row: Any) -> int:
+        n = len(self._X)
+        if self.ids is not None:
+            if row in self._position:
+                return self._position[row]
+            raise Refusal(
+                f"No row has the id {row!r}.",
+                f"Rows are called by their ids here, such as {self.ids[0]!r}.",
+                parameter="pair",
+            )
+        whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
+        if not whole or not 0 <= row < n:
+            raise Refusal(
+                f"There is no row {row!r}.",
+                f"Rows have numbers from 0 to {n - 1} here; give ids= for names.",
+                parameter="pair",
+            )
+        return int(row)
+
+    def _read(self, links: Any) -> list[Told]:
+        given = Links.coerce(links)
+        if len(given._pairs.apart):
+            raise Refusal(
+                "Groups of rows that are apart are not taken by a session.",
+                "Give pairs: links between rows, one by one.",
+                parameter="links",
+            )
+        if given.keyed_by_id:
+            if self.ids is None:
+                raise Refusal(
+                    "These links are between ids, and the rows have none here.",
+                    "Give the ids: Session(X, links, ids=...).",
+                    parameter="ids",
+                )
+            given = given.resolve(self.ids)
+        given.check(len(self._X))
+        return [
+            Told(int(a), int(b), same, float(sure), self._name(int(a), int(b), same), True)
+            for pairs, confidence, same in (
+                (given.must, given.must_confidence, True),
+                (given.cannot, given.cannot_confidence, False),
+            )
+            for (a, b), sure in zip(pairs, confidence, strict=True)
+        ]
+
+    def _name(self, a: int, b: int, same: bool) -> str:
+        names = (a, b) if self.ids is None else (self.ids[a], self.ids[b])
+        return f"{names[0]!r} and {names[1]!r} {'same' if same else 'different'} (a link)"
+
+    def _sight(self, told: list[Told], also: Sequence[int] = ()) -> Looked:
+        """Look at the rows; of many, at those that are named in addition."""
+        named: tuple[int, ...] = ()
+        if len(self._X) > MOST_ROWS:
+            there = {row for one in told for row in (one.a, one.b)} | set(also)
+            named = tuple(sorted(there - self._drawn))
+        if named not in self._sights:
+            if len(self._sights) > 1:
+                self._sights.pop(next(iter(self._sights)))
+            rows = sorted(self._drawn | set(named))
+            self._sights[named] = Looked(self._X, np.array(rows), n_threads(self.n_jobs))
+        return self._sights[named]
+
+    @cached_property
+    def _drawn(self) -> set[int]:
+        n = len(self._X)
+        order = np.random.default_rng(self.random_state).permutation(n)
+        return {int(row) for row in order[:MOST_ROWS]}
+
+    def _state(self, told: list[Told], also: Sequence[int] = ()) -> tuple[Looked, State]:
+        sight = self._sight(told, also)
+        key = (*told, sight)
+        if key not in self._states:
+            if len(self._states) >= _KEPT:
+                self._states.pop(next(iter(self._states)))
+            self._states[key] = sight, state_of(sight.look, sight.faces, sight.placed(told))
+        return self._states[key]
+
+    def _labels(self, told: list[Told]) -> Array:
+        sight, state = self._state(told)
+        labels = sight.all_labels(state.labels)
+        taken = {(one.a, one.b) for one in state.known.taken}
+        broken = any(
+            (labels[one.a] == labels[one.b]) != one.same
+            for one in told
+            if sight.pair(one) in taken or sight.is_equal(one)
+        )
+        if broken:
+            labels = self._held(labels, told, state)
+        return first_come(labels, np.int64)
+
+    def _held(self, labels: Array, told: list[Told], state: State) -> Array:
+        """Make answers hold between rows that are equal, or that are not looked at."""
+        aside = {one.against.name for one in state.known.contradictions}
+        certain = [one for one in told if one.name not in aside and one.confidence == 1.0]
+        closed = ClosedLinks(as_links(certain, None), len(self._X))
+        if closed.contradictory:
+            return labels
+        closure: Closure = closed.closure
+        return hold(labels, closure, nearest_rows(self._X, VOTERS))
+
+    def _candidates(self) -> list[Candidate]:
+        told = self._told
+        sight, state = self._state(told)
+        last = {answer.pair: answer for answer in self._answers}
+        never = frozenset(
+            sight.places(*pair) for pair, answer in last.items() if answer.word == "unknown"
+        )
+        confirmed: set[tuple[int, int]] = set()
+        said: dict[tuple[int, int], str] = {}
+        slips = 0
+        for answer in self._answers:
+            if answer.purpose == "confirm" and answer.word != "unknown":
+                confirmed.add(sight.places(*answer.pair))
+                slips += said.get(answer.pair, answer.word) != answer.word
+            said[answer.pair] = answer.word
+        return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
+
+    def _batch(self, n: int) -> list[Candidate]:
+        """Pick the most at stake, each about another part; audits when they are due."""
+        sight = self._sight(self._told)
+        found: list[Candidate] = []
+        about: set[int] = set()
+        for one in self._candidates():
+            if len(found) < n and not (found and one.about & about):
+                found.append(one)
+                about |= one.about
+        found = [one._replace(a=sight.row(one.a), b=sight.row(one.b)) for one in found]
+        for place in range(len(found)):
+            if self._due(len(self._answers) + place):
+                drawn = self._audit(place)
+                if drawn is not None:
+                    found[place] = drawn
+        return found
+
+    def _due(self, place: int) -> bool:
+        """Whether the question of this number is an audit: one in five, from the eleventh on."""
+        later = place - _FIRST_AUDIT
+        return later >= 0 and int(self.audit * (later + 1)) > int(self.audit * later)
+
+    def _audit(self, place: int) -> Candidate | None:
+        """Draw a pair: from one cluster and from two by turns."""
+        sight, state = self._state(self._told)
+        number = len(self._answers) + place
+        rng = np.random.default_rng([self.random_state, number])
+        done = sum(answer.purpose == "audit" for answer in self._answers)
+        drawn = draw(state, (done + place) % 2 == 0, rng)
+        if drawn is None:
+            return None
+        a, b = drawn
+        last = {answer.pair for answer in self._answers}
+        rows = sight.row(a), sight.row(b)
+        if state.known.says(a, b) is not None or tuple(sorted(rows)) in last:
+            return None
+        why = "Drawn at random, to measure how good the clusters are."
+        return Candidate(0.0, *rows, why, frozenset(), "audit", 0.0)
+
+    def _question(self, one: Candidate) -> Question:
+        a, b = (one.a, one.b) if self.ids is None else (self.ids[one.a], self.ids[one.b])
+        return Question(a, b, one.why, one.at_stake, one.purpose)
+
+
+def _moved(before: Array, now: Array) -> Array:
+    """Which rows are in another cluster than before, clusters being matched by their rows."""
+    return np.asarray(numbers_like(now, before, int(now.max()) + 1) != before)
+
+
+def _sorted(told: Told) -> tuple[int, int]:
+    return min(told.a, told.b), max(told.a, told.b)

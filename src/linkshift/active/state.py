@@ -1,0 +1,274 @@
+"""What a session believes after some answers: a function of the look and the answers alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from linkshift._core.arrays import Array
+from linkshift._core.labels import dense
+from linkshift._core.threads import one_blas_thread
+from linkshift.active._loops import join
+from linkshift.active.belief import beliefs, posterior, prior
+from linkshift.active.known import Known, Told
+from linkshift.active.look import Look
+
+__all__ = ["Faces", "State", "state_of"]
+
+_JOIN_GROUP = 0.5  # average belief from which two groups of answers are one cluster
+_JOIN_PIECE = 0.4  # belief from which a piece goes with a row that was asked about
+_JOIN_FREE = 0.4  # average belief from which pieces that go with none are one cluster
+_SPREADS, _LISTEN = 5, 0.7  # steps in which rows hear their neighbours, and how much
+_KEPT_FACES = 512
+
+
+class Faces:
+    """Features of rows that are no hearts of pieces, kept while they are of use."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._heart = {int(row): i for i, row in enumerate(look.row)}
+        self._kept: dict[int, Array] = {}
+
+    def between(self, a: Array, b: Array) -> Array:
+        """Features of every row of a with every row of b: (24, len(a), len(b))."""
+        one, other = self._places(a), self._places(b)
+        if (one >= 0).all() and (other >= 0).all():
+            return self._look.features[:, one][:, :, other]
+        out = np.empty((len(self._look.features), len(a), len(b)), dtype=np.float32)
+        hearts, others = np.flatnonzero(one >= 0), np.flatnonzero(other >= 0)
+        out[:, hearts[:, None], others[None]] = self._look.features[:, one[hearts]][
+            :, :, other[others]
+        ]
+        new = np.flatnonzero(one < 0)
+        for i in new:
+            out[:, i] = self._of(int(a[i]))[:, b]
+        for j in np.flatnonzero(other < 0):
+            out[:, hearts, j] = self._of(int(b[j]))[:, a[hearts]]
+        return out
+
+    def of_pairs(self, a: Array, b: Array) -> Array:
+        """Features of a[i] with b[i], for each i: (q, 24)."""
+        one, other = self._places(a), self._places(b)
+        out = np.empty((len(a), len(self._look.features)))
+        for i in range(len(a)):
+            if one[i] >= 0 and other[i] >= 0:
+                out[i] = self._look.features[:, one[i], other[i]]
+            elif one[i] < 0:
+                out[i] = self._of(int(a[i]))[:, b[i]]
+            else:
+                out[i] = self._of(int(b[i]))[:, a[i]]
+        return out
+
+    def _places(self, rows: Array) -> Array:
+        return np.array([self._heart.get(int(row), -1) for row in rows], dtype=np.int64)
+
+    def _of(self, row: int) -> Array:
+        """Features of a row with all rows, in the order in which they are asked for most."""
+        if row not in self._kept:
+            if len(self._kept) >= _KEPT_FACES:
+                self._kept.pop(next(iter(self._kept)))
+            everyone = np.arange(len(self._look.piece))
+            self._kept[row] = self._look.of_pairs(np.array([row]), everyone)[:, 0]
+        return self._kept[row]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Clusters after some answers, and the beliefs that they are made of.
+
+    An *item* is a piece, or a part of one of whose rows answers do not say that they are the same.
+    """
+
+    look: Look
+    known: Known
+    weights: Array  # of the model
+    item: Array  # (n,): of each row
+    piece: Array  # (i,): of each item
+    row: Array  # (i,): that features of the item are of
+    named: Array  # (i,): a row of the item that answers name; -1 for none
+    group: (
+        Array  # (i,): of items that answers hold together; items without a name are by themselves
+    )
+    apart: Array  # (g, g): which groups answers hold apart
+    size: Array  # (i,)
+    belief: Array  # (i, i)
+    cluster: Array  # (i,)
+    n_named: int  # clusters with a named item; they come first
+
+    @cached_property
+    def labels(self) -> Array:
+        r"""Clusters of rows: those of their items, after rows have heard their neighbours.
+
+        .. math:: F \leftarrow 0.7 \, D^{-1} W F + 0.3 \, Y
+
+        five times, with Y the clusters of items; rows that answers name keep theirs.
+        """
+        found: Array = self.cluster[self.item]
+        if self.look.sight is None:
+            return found
+        weights = self.look.sight.weights
+        step = sparse.diags(_LISTEN / np.asarray(weights.sum(axis=1)).ravel()) @ weights
+        k, rows = int(found.max()) + 1, np.arange(len(found))
+        said = np.zeros((len(found), k))
+        said[rows, found] = 1.0
+        kept, now = np.array(self.known.rows, dtype=np.int64), said
+        for _ in range(_SPREADS):
+            now = step @ now + (1 - _LISTEN) * said
+            now[kept] = said[kept]
+        labels: Array = now.argmax(axis=1)
+        return labels
+
+    @cached_property
+    def cores(self) -> tuple[Array, Array]:
+        """Items that clusters are asked by, and whose they are: the named ones, or the heart."""
+        items = np.flatnonzero(self.named >= 0)
+        found, owner = [items], [self.cluster[items]]
+        for k in range(self.n_named, int(self.cluster.max()) + 1):
+            found.append(np.array([heart(self.belief, self.size, self.cluster == k)]))
+            owner.append(np.array([k]))
+        return np.concatenate(found), np.concatenate(owner)
+
+
+def heart(belief: Array, size: Array, among: Array) -> int:
+    """Give the item that is believed to be with most of the others, the first of equals."""
+    items = np.flatnonzero(among)
+    return int(items[(belief[np.ix_(items, items)] @ size[items]).argmax()])
+
+
+def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
+    """Work out what follows from answers."""
+    with one_blas_thread():
+        weights, trust, kept = _learned(faces, told)
+        known = Known.of([told[i] for i in kept], [trust[i] for i in kept])
+        return _clustered(look, faces, known, weights)
+
+
+def _learned(faces: Faces, told: list[Told]) -> tuple[Array, list[float], list[int]]:
+    """Weights of the model, and how far each answer is to be trusted."""
+    before = prior()
+    if not told:
+        return before.mean, [], []
+    a, b, same, confidence, *_ = (np.array(column) for column in zip(*told, strict=True))
+    features, same = faces.of_pairs(a, b), same.astype(float)
+    weights = posterior(features, same, confidence.astype(float), before)
+    score = features @ weights
+    right = 1 / (1 + np.exp(np.where(same > 0, -score, score)))
+    # Certain answers before others, and the probable before the improbable.
+    trust = confidence.astype(float) + 0.5 * np.round(right, 9)
+    # An answer that is not certain gives way to the model.
+    kept = (confidence == 1.0) | (confidence * right >= (1 - confidence) * (1 - right))
+    return weights, trust.tolist(), np.flatnonzero(kept).tolist()
+
+
+def _clustered(look: Look, faces: Faces, known: Known, weights: Array) -> State:
+    items = _items(look, known)
+    features = (
+        look.features
+        if len(items.row) == len(look) and np.array_equal(items.row, look.row)
+        else faces.between(items.row, items.row)
+    )
+    belief = beliefs(weights, features)
+    belief = (belief + belief.T) / 2
+    np.fill_diagonal(belief, 1.0)
+    cluster, n_named = _clusters(belief, items)
+    return State(look, known, weights, *items, belief, cluster, n_named)
+
+
+class Items(NamedTuple):
+    """Pieces, and parts of those that answers take apart. See `State`."""
+
+    item: Array
+    piece: Array
+    row: Array
+    named: Array
+    group: Array
+    apart: Array
+    size: Array
+
+
+def _items(look: Look, known: Known) -> Items:
+    """Let a piece be one item, or one for each group of answers that has rows in it.
+
+    Rows of a piece that is taken apart go with the nearest of its named rows.
+    """
+    of_group: dict[int, int] = {}
+    inside: dict[int, dict[int, list[int]]] = {}
+    for row in known.rows:
+        g = of_group.setdefault(known.root(row), len(of_group))
+        inside.setdefault(int(look.piece[row]), {}).setdefault(g, []).append(row)
+    m = len(look)
+    whole = np.array([len(inside.get(p, ())) < 2 for p in range(m)], dtype=bool)
+    place = np.cumsum(whole) - 1
+    item = place[look.piece]
+    piece, row, size = np.flatnonzero(whole), look.row[whole], look.size[whole]
+    named, group = np.full(len(piece), -1), np.full(len(piece), -1)
+    parts: list[tuple[int, int, float, int]] = []
+    for p, groups in inside.items():
+        if whole[p]:
+            ((g, rows),) = groups.items()
+            named[place[p]] = look.row[p] if look.row[p] in rows else rows[0]
+            group[place[p]] = g
+            continue
+        first, members = len(piece) + len(parts), np.flatnonzero(look.piece == p)
+        rows = [one for some in groups.values() for one in some]
+        part = np.repeat(first + np.arange(len(groups)), [len(some) for some in groups.values()])
+        item[members] = part[_nearest(look, members, np.array(rows))]
+        item[rows] = part
+        for at, (g, some) in enumerate(groups.items(), first):
+            parts.append((p, some[0], float((item[members] == at).sum()), g))
+    if parts:
+        of_piece, name, count, its = zip(*parts, strict=True)
+        piece, row = np.concatenate([piece, of_piece]), np.concatenate([row, name])
+        size, named = np.concatenate([size, count]), np.concatenate([named, name])
+        group = np.concatenate([group, its])
+    n_groups = len(of_group)
+    alone = group < 0
+    group = np.where(alone, n_groups + np.cumsum(alone) - 1, group)
+    apart = np.zeros((n_groups + int(alone.sum()),) * 2, dtype=bool)
+    for root, foes in known.foes.items():
+        for foe in foes:
+            apart[of_group[root], of_group[foe]] = True
+    return Items(item, piece, row, named, group, apart, size)
+
+
+def _nearest(look: Look, members: Array, rows: Array) -> Array:
+    """Which of the rows is nearest to each member, in diffusion coordinates after four steps."""
+    if look.sight is None:
+        return np.zeros(len(members), dtype=np.int64)
+    points = look.sight.spaces[1]
+    away = ((points[members][:, None] - points[rows][None]) ** 2).sum(axis=2)
+    found: Array = away.argmin(axis=1)
+    return found
+
+
+def _clusters(belief: Array, items: Items) -> tuple[Array, int]:
+    """Join groups of answers, give them the pieces that go with them, and join the others."""
+    named = np.flatnonzero(items.named >= 0)
+    cluster, n_named = np.full(len(items.row), -1), 0
+    if len(named):
+        groups, group = np.unique(items.group[named], return_inverse=True)
+        label, *_ = join(
+            belief[np.ix_(named, named)],
+            np.ones(len(named)),
+            group,
+            items.apart[np.ix_(groups, groups)],
+            _JOIN_GROUP,
+        )
+        of_named = dense(label)[group]
+        n_named = int(of_named.max()) + 1
+        near = belief[:, named]
+        goes = near.max(axis=1) >= _JOIN_PIECE
+        cluster[goes] = of_named[near.argmax(axis=1)[goes]]
+        cluster[named] = of_named
+    free = np.flatnonzero(cluster < 0)
+    if len(free):
+        apart = np.zeros((len(free),) * 2, dtype=bool)
+        each = np.arange(len(free))
+        label, *_ = join(belief[np.ix_(free, free)], items.size[free], each, apart, _JOIN_FREE)
+        cluster[free] = n_named + dense(label)
+    return cluster, n_named
