@@ -24,6 +24,7 @@ _JOIN_PIECE = 0.4  # belief from which a piece goes with a row that was asked ab
 _JOIN_FREE = 0.4  # average belief from which pieces that go with none are one cluster
 _SPREADS, _LISTEN = 5, 0.7  # steps in which rows hear their neighbours, and how much
 _KEPT_FACES = 512
+_NO_GROUP = -1
 
 
 class Faces:
@@ -192,27 +193,31 @@ class Items(NamedTuple):
 
 
 def _items(look: Look, known: Known) -> Items:
-    """Let a piece be one item, or one for each group of answers that has rows in it.
+    """Let a piece be one item, or take apart what answers do not say to be the same.
 
-    Rows of a piece that is taken apart go with the nearest of its named rows.
+    The heart of a piece stands for it. Where answers name other rows of it, each group of these is
+    an item, and so is the heart; the rows of the piece go with the nearest of all named rows.
     """
     of_group: dict[int, int] = {}
     inside: dict[int, dict[int, list[int]]] = {}
-    for row in known.rows:
-        g = of_group.setdefault(known.root(row), len(of_group))
-        inside.setdefault(int(look.piece[row]), {}).setdefault(g, []).append(row)
+    for one in known.rows:
+        g = of_group.setdefault(known.root(one), len(of_group))
+        inside.setdefault(int(look.piece[one]), {}).setdefault(g, []).append(one)
     m = len(look)
-    whole = np.array([len(inside.get(p, ())) < 2 for p in range(m)], dtype=bool)
+    whole = np.ones(m, dtype=bool)
+    for p, groups in inside.items():
+        at_heart = any(look.row[p] in rows for rows in groups.values())
+        if not at_heart:
+            groups[_NO_GROUP] = [int(look.row[p])]
+        whole[p] = len(groups) == 1
     place = np.cumsum(whole) - 1
     item = place[look.piece]
     piece, row, size = np.flatnonzero(whole), look.row[whole], look.size[whole]
-    named, group = np.full(len(piece), -1), np.full(len(piece), -1)
-    parts: list[tuple[int, int, float, int]] = []
+    named, group = np.full(len(piece), -1), np.full(len(piece), _NO_GROUP)
+    parts: list[tuple[int, int, int, float, int]] = []
     for p, groups in inside.items():
         if whole[p]:
-            ((g, rows),) = groups.items()
-            named[place[p]] = look.row[p] if look.row[p] in rows else rows[0]
-            group[place[p]] = g
+            named[place[p]], group[place[p]] = look.row[p], next(iter(groups))
             continue
         first, members = len(piece) + len(parts), np.flatnonzero(look.piece == p)
         rows = [one for some in groups.values() for one in some]
@@ -220,11 +225,12 @@ def _items(look: Look, known: Known) -> Items:
         item[members] = part[_nearest(look, members, np.array(rows))]
         item[rows] = part
         for at, (g, some) in enumerate(groups.items(), first):
-            parts.append((p, some[0], float((item[members] == at).sum()), g))
+            name = -1 if g == _NO_GROUP else some[0]
+            parts.append((p, some[0], name, float((item[members] == at).sum()), g))
     if parts:
-        of_piece, name, count, its = zip(*parts, strict=True)
-        piece, row = np.concatenate([piece, of_piece]), np.concatenate([row, name])
-        size, named = np.concatenate([size, count]), np.concatenate([named, name])
+        of_piece, at_row, name_of, count, its = (np.array(c) for c in zip(*parts, strict=True))
+        piece, row = np.concatenate([piece, of_piece]), np.concatenate([row, at_row])
+        named, size = np.concatenate([named, name_of]), np.concatenate([size, count])
         group = np.concatenate([group, its])
     n_groups = len(of_group)
     alone = group < 0
