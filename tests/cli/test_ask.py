@@ -344,6 +344,9 @@ def test_answers_for_another_table(refused, data, links):
     assert "'zoe' is not among the 60 sample ids" in told
     told = refused(*args, links("s00,s01,must", "zoe,s00,unknown"))
     assert "links.csv, line 3: 'zoe' is not among the 60 ids of the table." in told
+    told = refused(*args, links("0,1,must", "zoe,7,cannot"))
+    assert "links.csv is about other rows: none of its ids, such as '0', is among the 60" in told
+    assert "Name another file, which may be a new one: --links FILE" in told
     told = refused("ask", data, "--links", links("0,1,must", "1,60,unknown"))
     assert "links.csv, line 3: '60' is no row of the table, which has 60." in told
     assert "row 60 is out of range" in refused("ask", data, "--links", links("0,60,must"))

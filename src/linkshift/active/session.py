@@ -119,6 +119,7 @@ class Session:
         self._asked: Candidate | None = None
         self._states: dict[tuple[Any, ...], tuple[Looked, State]] = {}
         self._sights: dict[tuple[int, ...], Looked] = {}
+        self._audits: dict[tuple[Any, ...], Audit | None] = {}
         if links is not None:
             self.links = links
 
@@ -274,15 +275,24 @@ class Session:
         Audit questions (one in five by default, from the eleventh on) are what it goes by: see
         :mod:`linkshift.active.estimate`. An answer counts before it is learned from.
         """
-        found: list[Audit] = []
+        audits: dict[tuple[Any, ...], Audit | None] = {}
         for i, answer in enumerate(self._answers):
             if answer.purpose == "audit" and answer.word != "unknown":
-                sight, before = self._state(self._given + told_of(self._answers[:i], self.ids))
-                if {answer.a, answer.b} <= sight.place.keys():
-                    a, b = sight.place[answer.a], sight.place[answer.b]
-                    if a != b:
-                        found.append(audit(before, a, b, answer.word == "same"))
+                # What was believed then needs all of a state: it is kept for the next estimate.
+                key = (*self._given, *self._answers[: i + 1])
+                known = self._audits
+                audits[key] = known[key] if key in known else self._believed(i, answer)
+        self._audits = audits
+        found = [one for one in audits.values() if one is not None]
         return estimated(self._state(self._told)[1], found)
+
+    def _believed(self, place: int, answer: Answer) -> Audit | None:
+        """Give what was believed of a pair before its answer; None of rows not looked at, or equal."""
+        sight, before = self._state(self._given + told_of(self._answers[:place], self.ids))
+        if not {answer.a, answer.b} <= sight.place.keys():
+            return None
+        a, b = sight.place[answer.a], sight.place[answer.b]
+        return None if a == b else audit(before, a, b, answer.word == "same")
 
     def progress(self) -> str:
         """Say in words what the last answers changed, and what further ones are expected to."""

@@ -34,6 +34,7 @@ _HELP = {
     "output": "Write the labels as they are in the end: .csv, .tsv, .parquet, .npy, .npz.",
 }
 _EVERY = 10  # answers, after which the session says how it stands
+_MANY = 100  # answers, from which on the first estimate of a run takes seconds
 _MOST_TOLD = 3  # contradictions at a time
 _WARNING = len("Warning: ")  # letters that are before one
 _PROMPT = "s same, d different, u don't know (z undo, q leave, ? why): "
@@ -47,7 +48,7 @@ q  leave; all answers are in the file, and the next run goes on from there
 _SAID = {"unknown": "don't know", "why": "", "quit": "leave"}
 _PURPOSES = {
     "audit": ", drawn at random to measure how good the clusters are",
-    "confirm": ", asked again: an answer looks wrong",
+    "confirm": ", asked again to make sure of an answer that much hangs on",
 }
 
 
@@ -185,6 +186,7 @@ class _Conversation:
     def replay(self) -> None:
         """Give the session the answers that the file holds, in their order."""
         if not self.file.answers:
+            self.console.say(f"Answers go to {self.file.path}, each at once.")
             return
         for place, answer in enumerate(self.file.answers):
             if not answer.purpose and answer.word != "unknown":
@@ -243,11 +245,11 @@ class _Conversation:
                 return word
 
     def _why(self, question: Question) -> str:
-        """Say why a pair is asked; not what the session expects where that is to be measured."""
+        """Say why a pair is asked; the session's own guess only where it could not mislead."""
         from linkshift.cli.writing.pairs import filled
 
         told = question.why
-        if question.purpose != "audit":
+        if question.purpose == "learn":  # an audit measures it, and a slip is no news to it
             sure = self.session.probability(question.a, question.b)
             told += f" The session's own guess is {sure:.0%} for the same."
         return filled(told)
@@ -271,6 +273,8 @@ class _Conversation:
         self._tell_of_change(counted(len(self.places), "answer"), before)
         self._tell_contradictions()
         if len(self.places) % _EVERY == 0:
+            if self.n_new <= _EVERY and len(self.places) > _MANY:
+                self.console.say("Working out how good the clusters are, from all answers ...")
             for told in (self.session.estimate(), self.session.progress()):
                 self.console.say(filled(str(told)))
 

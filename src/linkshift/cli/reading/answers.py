@@ -73,6 +73,15 @@ class AnswersFile:
                 if any(cell.strip() for cell in cells)
             ]
         self._header, self._cells = [cell.strip().lower() for cell in lines[0]], lines[1:]
+        if self._ids is not None and records:
+            names = [_files.id_text(name, self._ids) for r in records for name in (r.a, r.b)]
+            if not any(name in self._ids for name in names):
+                raise InputError(
+                    f"{self.path} is about other rows: none of its ids, such as "
+                    f"{short(records[0].a)}, is among the {self._n_rows:,} of the table. Are these "
+                    "the answers for another one? Name another file, which may be a new one: "
+                    "--links FILE; or choose another --id-column."
+                )
         if any(record.kind != _files.UNKNOWN for record in records):
             # Its errors name the line, and its remedies what a person may have meant.
             with console.warnings():
