@@ -2,6 +2,7 @@
 
 import csv
 import os
+import re
 import select
 import shlex
 import signal
@@ -276,6 +277,17 @@ def test_a_pair_that_is_confirmed_counts_once(talk, here, data, links):
         assert "contradict" not in told
         label = pd.read_csv("labels.csv").iloc[:, -1]
         assert label[0] == label[1] != label[20]
+
+
+def test_the_transcript_of_the_docs(talk, run):
+    page = Path(__file__).parents[2] / "docs" / "command_line.md"
+    told = re.search(r"linkshift ask shapes.csv\n```\n.*?```text\n(.*?)```", page.read_text(), re.S)
+    keys = re.findall(r"\? why\): (.+)", told[1])
+    assert keys == ["same", "why", "same", "different", "undo", "different", "leave"]
+    run("datasets", "shapes", "-o", "shapes.csv")
+    said = talk("shapes.csv", keys=["q" if key == "leave" else key for key in keys])
+    lines = [line for line in said.splitlines() if not line.startswith("Compiling")]
+    assert lines == told[1].splitlines(), said
 
 
 # --- what is said ---------------------------------------------------------------------------------

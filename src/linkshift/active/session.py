@@ -287,7 +287,7 @@ class Session:
         return estimated(self._state(self._told)[1], found)
 
     def _believed(self, place: int, answer: Answer) -> Audit | None:
-        """Give what was believed of a pair before its answer; None of rows not looked at, or equal."""
+        """Give what was believed before an answer; None of rows not looked at, or equal ones."""
         sight, before = self._state(self._given + told_of(self._answers[:place], self.ids))
         if not {answer.a, answer.b} <= sight.place.keys():
             return None

@@ -45,7 +45,7 @@ u  you do not know: the pair is not asked again
 z  take the last answer back
 q  leave; all answers are in the file, and the next run goes on from there
 ?  this, and why the pair is asked"""
-_SAID = {"unknown": "don't know", "why": "", "quit": "leave"}
+_SAID = {"unknown": "don't know", "why": "why", "quit": "leave"}
 _PURPOSES = {
     "audit": ", drawn at random to measure how good the clusters are",
     "confirm": ", asked again to make sure of an answer that much hangs on",
