@@ -535,7 +535,7 @@ class Session:
 
 def _moved(before: Array, now: Array) -> Array:
     """Which rows are in another cluster than before, clusters being matched by their rows."""
-    return np.asarray(numbers_like(now, before, int(now.max()) + 1) != before)
+    return np.asarray(numbers_like(now, before, int(now.max()) + 1)[now] != before)
 
 
 def _sorted(told: Told) -> tuple[int, int]:
