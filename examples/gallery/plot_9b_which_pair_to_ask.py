@@ -3,7 +3,8 @@ Which pair to ask next
 ======================
 
 Links come from answers, and answers cost patience. A `Session` asks for the pair that decides most;
-here it is beside pairs drawn at random, for as many answers, all right.
+here it is beside pairs drawn at random, which `cluster` takes as links, for as many answers, all
+right. Without any answer the two differ, too: one goes by its belief, the other by a consensus.
 """
 
 import numpy as np
@@ -73,6 +74,7 @@ print(session.estimate())
 print(f"true ARI {adjusted_rand_score(y, session.labels_):.2f}")
 
 # %%
-# The links that its answers are, over the clusters.
+# The links that its answers are, over the clusters. They are fewer than the answers, some of which
+# confirm another.
 
 plot.clusters(X, session.labels_, links=session.links, title="40 answers")
