@@ -18,6 +18,7 @@ class Told(NamedTuple):
     confidence: float
     name: str  # what messages call it
     given: bool = False  # a link, not an answer of the session
+    audit: bool = False  # of a pair that was drawn at random
 
 
 @dataclass(frozen=True)

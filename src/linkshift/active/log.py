@@ -85,7 +85,14 @@ def told_of(answers: Iterable[Answer], ids: list[Any] | None) -> list[Told]:
         last.pop(answer.pair, None)  # so that it stands where it was said last
         last[answer.pair] = answer
     return [
-        Told(one.a, one.b, one.word == "same", one.confidence, _name(one, ids))
+        Told(
+            one.a,
+            one.b,
+            one.word == "same",
+            one.confidence,
+            _name(one, ids),
+            audit=one.purpose == "audit",
+        )
         for one in last.values()
         if one.word != "unknown"
     ]
