@@ -3,10 +3,10 @@
 As many processes as joblib counts cores (``LOKY_MAX_CPU_COUNT=1`` for times that can be told). What
 is done is kept in a journal, ``active.jsonl`` beside the result files: a run that was stopped, or
 is asked for more draws, goes on from there. Scores that other sources than the present ones made
-are not taken from it unless ``LINKSHIFT_ACTIVE_REUSE=any``; rivals that use nothing of linkshift
-keep theirs when it changes. In the environment, by names with commas between:
-``LINKSHIFT_ACTIVE_SETS`` (sets, or "seen" and "unseen"), ``LINKSHIFT_ACTIVE_METHODS``,
-``LINKSHIFT_ACTIVE_CASES`` (the keys of `CASES`).
+are not taken from it unless ``LINKSHIFT_ACTIVE_REUSE`` is ``any``, or ``rivals`` for those of all
+but the sessions. Rivals keep theirs when only what sessions are made of changes. In the
+environment, by names with commas between: ``LINKSHIFT_ACTIVE_SETS`` (sets, or "seen" and "unseen"),
+``LINKSHIFT_ACTIVE_METHODS``, ``LINKSHIFT_ACTIVE_CASES`` (the keys of `CASES`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks import report
-from benchmarks.active.methods import METHODS
+from benchmarks.active.methods import METHODS, SESSIONS
 from benchmarks.active.oracle import Case
 from benchmarks.active.running import CHECKPOINTS, Task, scores
 from benchmarks.active.running import TINY as FEW
@@ -67,6 +67,7 @@ def run(options: Options) -> Iterator[Row]:
         kept=options.size == "full",
         file=FILE.with_name("active.jsonl"),
         variable="LINKSHIFT_ACTIVE_REUSE",
+        own=SESSIONS,
     )
     found = []
     for one in scores(tasks, methods, journal):

@@ -58,6 +58,7 @@ class Score:
     start: float = 0.0  # wall-clock seconds before the first question
     wall: list[float] = field(default_factory=list)  # of a question: median, 95 %, worst
     estimates: dict[str, list[float]] = field(default_factory=dict)  # value, low, high
+    purposes: dict[str, int] = field(default_factory=dict)  # of its questions, where it tells them
     refused: str = ""  # why, where it was refused
 
 
@@ -82,6 +83,8 @@ class Scored:
         rest: dict[str, Cell] = {"asked": score.asked, "CPU s": score.cpu, "start s": score.start}
         if score.wall:
             rest |= dict(zip(("median s", "95 % s", "worst s"), score.wall, strict=True))
+        for purpose in score.purposes:
+            rest[purpose] = score.purposes[purpose]
         for count, (value, low, high) in score.estimates.items():
             rest[f"estimate at {count}"] = f"{value:.3f} [{low:.3f}, {high:.3f}]"
         return {**about, "method": self.method, **aris, **rest, "refused": score.refused}
@@ -141,5 +144,6 @@ def _judged(task: Task, oracle: Oracle, found: dict[int, Array], cpu: float, ref
         start=round(oracle.start, 3),
         wall=[round(float(one), 5) for one in wall],
         estimates={str(count): list(bound) for count, bound in oracle.estimates.items()},
+        purposes=dict(oracle.purposes),
         refused=refused,
     )
