@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
@@ -90,14 +90,23 @@ class Scored:
         return {**about, "method": self.method, **aris, **rest, "refused": score.refused}
 
 
-def scores(tasks: Sequence[Task], methods: Sequence[str], journal: Journal) -> Iterator[Scored]:
-    """Run every strategy on every task; the known ones come first."""
+def scores(
+    tasks: Sequence[Task],
+    methods: Sequence[str],
+    journal: Journal,
+    fresh: Collection[str] | None = None,
+) -> Iterator[Scored]:
+    """Run every strategy on every task; the known ones come first.
+
+    Where the ``fresh`` ones are named, only these are run.
+    """
     todo: list[tuple[Task, str]] = []
     for task in tasks:
         for method in methods:
             known = journal.get(task.key, method)
             if known is None:
-                todo.append((task, method))
+                if fresh is None or method in fresh:
+                    todo.append((task, method))
             else:
                 yield Scored(task, method, Score(**known))
     parallel = Parallel(n_jobs=cpu_count(), return_as="generator_unordered", batch_size=1)

@@ -412,6 +412,33 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert json.loads(file.read_text())["source"] == "now"
 
 
+def test_of_methods_that_are_not_run_the_journal_tells(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "cpu_count", lambda: 1)
+    monkeypatch.setattr("benchmarks.active.methods.find_spec", lambda name: None)
+    monkeypatch.setattr(curves, "FILE", tmp_path / "compare.jsonl")
+    monkeypatch.setattr(curves, "CHECKPOINTS", (0, 10))
+    score = {"questions": [0, 10], "ari": [0.0, 0.5], "clusters": [1, 2], "asked": 10}
+    score |= {"rows": 500, "classes": 2, "cpu": 1.0}
+    key = Task("moons", Case(), 0, 0, None, (0, 10)).key
+    line = {"source": METHODS["cobras"].source, "task": key, "method": "cobras", "score": score}
+    (tmp_path / "active.jsonl").write_text(json.dumps(line) + "\n")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_PARTS", "curves")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_CASES", "right")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_SETS", "moons")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_METHODS", "cobras,npu,explore + pckmeans")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_RUN", "explore + pckmeans")
+    record = run.run_suite("active", Options(size="full", repeats=1))
+    assert record["error"] is None, record["error"]
+    cells = [row["cells"] for row in record["rows"]]
+    assert not [c for c in cells if c["table"] == "left out"]  # although COBRAS is not installed
+    means = {c["method"]: c["10"] for c in cells if c["table"] == "mean ARI"}
+    assert list(means) == ["cobras", "explore + pckmeans"]
+    assert means["cobras"] == 0.5
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_RUN", "session")
+    record = run.run_suite("active", Options(size="full", repeats=1))
+    assert "LINKSHIFT_ACTIVE_RUN names 'session'" in record["error"]
+
+
 def test_marks_of_rivals_are_kept_when_sessions_change(tmp_path, monkeypatch):
     file = tmp_path / "active.jsonl"
     score = {"a score": 1}
