@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from linkshift._core.arrays import Array
 from linkshift._core.labels import first_come
 from linkshift._core.messages import Refusal
-from linkshift._core.threads import n_threads
+from linkshift._core.threads import n_threads, one_blas_thread
 from linkshift.active.belief import beliefs
 from linkshift.active.checks import checked_ids, checked_seed, checked_share
 from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
@@ -261,7 +261,8 @@ class Session:
         said = state.known.says(one, other)
         if said is not None:
             return float(said)
-        features = sight.faces.of_pairs(np.array([one]), np.array([other]))
+        with one_blas_thread():
+            features = sight.faces.of_pairs(np.array([one]), np.array([other]))
         return float(beliefs(state.weights, features.T[:, :, None])[0, 0])
 
     def contradictions(self) -> list[Contradiction]:
@@ -281,8 +282,9 @@ class Session:
                 if {answer.a, answer.b} <= sight.place.keys():
                     a, b = sight.place[answer.a], sight.place[answer.b]
                     if a != b:
-                        found.append(audit(before, a, b, answer.word == "same"))
-        return estimated(self._state(self._told)[1], found)
+                        found.append(audit(before, a, b, answer.word == "same", i))
+        with one_blas_thread():
+            return estimated(self._state(self._told)[1], found, len(self._answers))
 
     def progress(self) -> str:
         """Say in words what the last answers changed, and what further ones are expected to."""
@@ -490,7 +492,8 @@ class Session:
                 confirmed.add(sight.places(*answer.pair))
                 slips += said.get(answer.pair, answer.word) != answer.word
             said[answer.pair] = answer.word
-        return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
+        with one_blas_thread():
+            return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
 
     def _batch(self, n: int) -> list[Candidate]:
         """Pick the most at stake, each about another part; audits when they are due."""
@@ -520,7 +523,8 @@ class Session:
         number = len(self._answers) + place
         rng = np.random.default_rng([self.random_state, number])
         done = sum(answer.purpose == "audit" for answer in self._answers)
-        drawn = draw(state, (done + place) % 2 == 0, rng)
+        with one_blas_thread():
+            drawn = draw(state, (done + place) % 2 == 0, rng)
         if drawn is None:
             return None
         a, b = drawn
