@@ -19,36 +19,28 @@ from linkshift.datasets import make_shapes
 COUNTS = (0, 5, 10, 20, 30, 40)
 
 
-def asked(X, y):
-    """Answer what a session asks; its ARI by number of questions."""
-    session, found = Session(X), []
-    for count in range(COUNTS[-1] + 1):
-        if count in COUNTS:
-            found.append(adjusted_rand_score(y, session.labels_))
-        question = session.ask()
-        if question is not None:  # else all is known
-            session.answer("same" if y[question.a] == y[question.b] else "different")
-    return found
-
-
-def at_random(X, y, rng):
-    """Answer for pairs of any two rows; the ARI of `cluster` with these links."""
-    pairs = np.array([rng.choice(len(X), 2, replace=False) for _ in range(COUNTS[-1])])
-    same = y[pairs[:, 0]] == y[pairs[:, 1]]
-    found = []
-    for count in COUNTS:
-        first = np.arange(len(pairs)) < count
-        links = Links(must=pairs[first & same], cannot=pairs[first & ~same], n_samples=len(X))
-        found.append(adjusted_rand_score(y, linkshift.cluster(X, links).labels))
-    return found
-
-
-scores = {"a session asks": [], "any two rows": []}
+scores: dict[str, list[list[float]]] = {"a session asks": [], "any two rows": []}
 for draw in range(3):
     X, y = make_shapes(400, random_state=draw)
     X = StandardScaler().fit_transform(X)
-    scores["a session asks"].append(asked(X, y))
-    scores["any two rows"].append(at_random(X, y, np.random.default_rng(draw)))
+
+    session, line = Session(X), []
+    for count in range(COUNTS[-1] + 1):
+        if count in COUNTS:
+            line.append(adjusted_rand_score(y, session.labels_))
+        question = session.ask()
+        if question is not None:  # else all is known
+            session.answer("same" if y[question.a] == y[question.b] else "different")
+    scores["a session asks"].append(line)
+
+    rng, line = np.random.default_rng(draw), []
+    pairs = np.array([rng.choice(len(X), 2, replace=False) for _ in range(COUNTS[-1])])
+    same = y[pairs[:, 0]] == y[pairs[:, 1]]
+    for count in COUNTS:
+        first = np.arange(len(pairs)) < count
+        links = Links(must=pairs[first & same], cannot=pairs[first & ~same], n_samples=len(X))
+        line.append(adjusted_rand_score(y, linkshift.cluster(X, links).labels))
+    scores["any two rows"].append(line)
 
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for (name, lines), colour in zip(scores.items(), plot.PALETTE, strict=False):
