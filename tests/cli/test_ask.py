@@ -380,6 +380,15 @@ def test_tables_that_have_no_pair(refused, here):
     assert "holds several matrices" in refused("ask", "v.npz")
 
 
+def test_texts_without_numbers(refused, here, frame):
+    frame["note"] = "a story"
+    frame[["name", "note"]].to_csv("t.csv", index=False)
+    args = ("ask", "t.csv", "--id-column", "name", "--text", "note")
+    for more in ((), ("--prepare",)):
+        told = refused(*args, *more)
+        assert "t.csv has no more than name and note, and questions go by numbers" in told
+
+
 def test_ids_that_would_be_lost(refused, here, frame):
     frame["name"] = [f" {name}" for name in frame["name"]]
     frame.to_parquet("t.parquet")

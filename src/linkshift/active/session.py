@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 from linkshift._core.arrays import Array
 from linkshift._core.labels import first_come
 from linkshift._core.messages import Refusal
-from linkshift._core.threads import n_threads
+from linkshift._core.threads import n_threads, one_blas_thread
 from linkshift.active.belief import beliefs
 from linkshift.active.checks import checked_ids, checked_seed, checked_share
 from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
@@ -116,7 +116,7 @@ class Session:
         )
         self._answers: list[Answer] = []
         self._given: list[Told] = []
-        self._asked: Candidate | None = None
+        self._asked: list[Candidate] = []  # questions that are open
         self._states: dict[tuple[Any, ...], tuple[Looked, State]] = {}
         self._sights: dict[tuple[int, ...], Looked] = {}
         self._audits: dict[tuple[Any, ...], Audit | None] = {}
@@ -134,7 +134,7 @@ class Session:
         if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
             raise Refusal(f"ask({n!r})", "Ask for a whole number of questions, from 1 on.")
         found = self._batch(1 if n is None else n)
-        self._asked = found[0] if found else None
+        self._asked = list(found)
         if n is None:
             return self._question(found[0]) if found else None
         return [self._question(one) for one in found]
@@ -161,20 +161,17 @@ class Session:
         purpose : {"learn", "audit", "confirm"}, default=None
             Why it was asked; None: as it was, or to learn.
         """
-        if pair is None:
-            if self._asked is None:
-                raise Refusal(
-                    "No question is open.",
-                    "Call ask() first, or name the pair: answer(..., pair=(a, b)).",
-                    parameter="pair",
-                )
-            a, b, why = self._asked.a, self._asked.b, self._asked.purpose
-        else:
-            a, b = self._pair(pair)
-            asked = self._asked
-            why = asked.purpose if asked is not None and {a, b} == {asked.a, asked.b} else "learn"
-        self._answers.append(read_answer(a, b, answer, confidence, purpose or why))
-        self._asked = None
+        if pair is None and not self._asked:
+            raise Refusal(
+                "No question is open.",
+                "Call ask() first, or name the pair: answer(..., pair=(a, b)).",
+                parameter="pair",
+            )
+        a, b = (self._asked[0].a, self._asked[0].b) if pair is None else self._pair(pair)
+        asked = [one for one in self._asked if {one.a, one.b} == {a, b}]
+        why = purpose or (asked[0].purpose if asked else "learn")
+        self._answers.append(read_answer(a, b, answer, confidence, why))
+        self._asked = [one for one in self._asked if one not in asked]
 
     def same(self, *rows: Any) -> None:
         """Say that rows, by id, belong together: as answers to one pair after the other."""
@@ -195,7 +192,7 @@ class Session:
                 "Answers are numbered from 0 in `log`; without a number the last one goes.",
                 parameter="number",
             )
-        self._asked = None
+        self._asked = []
         return self._answers.pop(number).as_dict(self.ids)
 
     def run(self, oracle: Callable[[Any, Any], Any], budget: int) -> Self:
@@ -244,7 +241,7 @@ class Session:
             if one.word == "unknown" or (*one.pair, one.word == "same") in there
         ]
         self._given = [one for key, one in there.items() if key not in counting]
-        self._asked = None
+        self._asked = []
 
     @property
     def changed(self) -> Array:
@@ -262,7 +259,8 @@ class Session:
         said = state.known.says(one, other)
         if said is not None:
             return float(said)
-        features = sight.faces.of_pairs(np.array([one]), np.array([other]))
+        with one_blas_thread():
+            features = sight.faces.of_pairs(np.array([one]), np.array([other]))
         return float(beliefs(state.weights, features.T[:, :, None])[0, 0])
 
     def contradictions(self) -> list[Contradiction]:
@@ -284,7 +282,8 @@ class Session:
                 audits[key] = known[key] if key in known else self._believed(i, answer)
         self._audits = audits
         found = [one for one in audits.values() if one is not None]
-        return estimated(self._state(self._told)[1], found)
+        with one_blas_thread():
+            return estimated(self._state(self._told)[1], found, len(self._answers))
 
     def _believed(self, place: int, answer: Answer) -> Audit | None:
         """Give what was believed before an answer; None of rows not looked at, or equal ones."""
@@ -292,7 +291,7 @@ class Session:
         if not {answer.a, answer.b} <= sight.place.keys():
             return None
         a, b = sight.place[answer.a], sight.place[answer.b]
-        return None if a == b else audit(before, a, b, answer.word == "same")
+        return None if a == b else audit(before, a, b, answer.word == "same", place)
 
     def progress(self) -> str:
         """Say in words what the last answers changed, and what further ones are expected to."""
@@ -500,7 +499,8 @@ class Session:
                 confirmed.add(sight.places(*answer.pair))
                 slips += said.get(answer.pair, answer.word) != answer.word
             said[answer.pair] = answer.word
-        return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
+        with one_blas_thread():
+            return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
 
     def _batch(self, n: int) -> list[Candidate]:
         """Pick the most at stake, each about another part; audits when they are due."""
@@ -530,7 +530,8 @@ class Session:
         number = len(self._answers) + place
         rng = np.random.default_rng([self.random_state, number])
         done = sum(answer.purpose == "audit" for answer in self._answers)
-        drawn = draw(state, (done + place) % 2 == 0, rng)
+        with one_blas_thread():
+            drawn = draw(state, (done + place) % 2 == 0, rng)
         if drawn is None:
             return None
         a, b = drawn

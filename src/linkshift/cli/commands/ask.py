@@ -146,6 +146,12 @@ def _begin(about: _Asked, console: Console, **settings: Any) -> _Conversation:
     # Before the features: answers for another table are found before a long list is told.
     file = AnswersFile(path, table, ids, console)
     reserved = [name for name in (id_column, _only_read(source, table)) if name is not None]
+    if not set(table.names) - set(reserved):
+        raise InputError(
+            f"{source.data} has no more than {' and '.join(reserved)}, and questions go by numbers "
+            "that tell which rows are alike. Add columns of numbers, such as a column of lists "
+            "with an embedding of each text."
+        )
     features, recipe = table_features(source, table, reserved, console, takes_views=False)
     with console.warnings():
         kind = scale_for(about.scale, {}, made=recipe is not None)
