@@ -257,6 +257,7 @@ def test_the_reference_names_everything_that_is_public():
     sections = re.split(r"^## ", text, flags=re.MULTILINE)
     modules = ("links", "metrics", "plot", "image", "model_files", "bandwidth", "profiles")
     modules += (
+        "active",
         "datasets",
         "baselines",
         "methods",

@@ -3,10 +3,12 @@
 As many processes as joblib counts cores (``LOKY_MAX_CPU_COUNT=1`` for times that can be told). What
 is done is kept in a journal, ``active.jsonl`` beside the result files: a run that was stopped, or
 is asked for more draws, goes on from there. Scores that other sources than the present ones made
-are not taken from it unless ``LINKSHIFT_ACTIVE_REUSE=any``; rivals that use nothing of linkshift
-keep theirs when it changes. In the environment, by names with commas between:
-``LINKSHIFT_ACTIVE_SETS`` (sets, or "seen" and "unseen"), ``LINKSHIFT_ACTIVE_METHODS``,
-``LINKSHIFT_ACTIVE_CASES`` (the keys of `CASES`).
+are not taken from it unless ``LINKSHIFT_ACTIVE_REUSE`` is ``any``, or ``rivals`` for those of all
+but the sessions. Rivals keep theirs when only what sessions are made of changes. In the
+environment, by names with commas between: ``LINKSHIFT_ACTIVE_SETS`` (sets, or "seen" and "unseen"),
+``LINKSHIFT_ACTIVE_METHODS``, ``LINKSHIFT_ACTIVE_CASES`` (the keys of `CASES`), and
+``LINKSHIFT_ACTIVE_RUN``, those of the methods that are run: the tables have of others what the
+journal has, and these need not be installed.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks import report
-from benchmarks.active.methods import METHODS
+from benchmarks.active.methods import METHODS, SESSIONS
 from benchmarks.active.oracle import Case
 from benchmarks.active.running import CHECKPOINTS, Task, scores
 from benchmarks.active.running import TINY as FEW
@@ -41,13 +43,13 @@ def run(options: Options) -> Iterator[Row]:
         else:
             why = f"no file {name}.npz in the folder that LINKSHIFT_DATA names"
             yield Row({"table": "left out", "what": name, "why": why})
-    methods = []
-    for name in named("LINKSHIFT_ACTIVE_METHODS", [*METHODS], [*METHODS]):
+    methods = named("LINKSHIFT_ACTIVE_METHODS", [*METHODS], [*METHODS])
+    fresh = set(named("LINKSHIFT_ACTIVE_RUN", methods, methods))
+    for name in [name for name in methods if name in fresh]:
         if absent := METHODS[name].absent:
             why = f"no module {' or '.join(absent)}; {METHODS[name].install}"
             yield Row({"table": "left out", "what": name, "why": why})
-        else:
-            methods.append(name)
+            fresh.remove(name)
     default = options.pick(["right"], ["right"], [*CASES])
     tasks = [
         Task(
@@ -67,9 +69,10 @@ def run(options: Options) -> Iterator[Row]:
         kept=options.size == "full",
         file=FILE.with_name("active.jsonl"),
         variable="LINKSHIFT_ACTIVE_REUSE",
+        own=SESSIONS,
     )
     found = []
-    for one in scores(tasks, methods, journal):
+    for one in scores(tasks, methods, journal, fresh):
         print(f"active: {report.line_text(one.cells())}", file=sys.stderr, flush=True)
         found.append(one)
         yield Row({"table": "scores", **one.cells()})

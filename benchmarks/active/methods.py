@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from benchmarks.active import rivals_cobras, rivals_explore, rivals_npu, strategies
+from benchmarks.active import rivals_cobras, rivals_explore, rivals_npu, rivals_random, strategies
 from benchmarks.active.strategies import Run
 from benchmarks.compare.journal import source
 
@@ -46,24 +47,38 @@ class Strategy:
         return source((*_COMMON, *self.uses))
 
 
-_AT_RANDOM = ("src", "benchmarks/auto/draws.py", "benchmarks/active/strategies.py")
+# Of the package all but what asks: that has no part in labels of pairs at random.
+_NOT_ASKING = [
+    f"src/linkshift/{place.name}"
+    for place in sorted((Path(__file__).parents[2] / "src" / "linkshift").iterdir())
+    if (place.is_dir() or place.suffix == ".py")
+    and place.name not in ("active", "cli", "__pycache__")
+]
+_AT_RANDOM = (
+    *_NOT_ASKING,
+    "benchmarks/auto/draws.py",
+    "benchmarks/auto/rivals.py",
+    "benchmarks/active/rivals_random.py",
+)
 _GROUPS = (
     "benchmarks/active/neighbourhoods.py",
+    "benchmarks/active/rivals_random.py",
     "src/linkshift/_core",
     "src/linkshift/baselines",
     "src/linkshift/links",
     "src/linkshift/refinement",
 )
 _SESSION: dict[str, Any] = {
-    "uses": ("src", "benchmarks/active/strategies.py"),
+    "uses": ("src", "src/linkshift/active/prior.json", "benchmarks/active/strategies.py"),
     "needs": ("linkshift.active",),
     "install": "this version has no linkshift.active",
 }
 METHODS: dict[str, Strategy] = {
     OURS: Strategy(strategies.session, **_SESSION),
+    "session, no audits": Strategy(strategies.session_unaudited, **_SESSION),
     "session, labels of auto": Strategy(strategies.session_auto, **_SESSION),
-    "random + auto": Strategy(strategies.random_auto, _AT_RANDOM),
-    "random + k-means + refine": Strategy(strategies.random_k_means, _AT_RANDOM, told=True),
+    "random + auto": Strategy(rivals_random.random_auto, _AT_RANDOM),
+    "random + k-means + refine": Strategy(rivals_random.random_k_means, _AT_RANDOM, told=True),
     "cobras": Strategy(
         rivals_cobras.cobras,
         ("benchmarks/active/rivals_cobras.py",),
@@ -76,5 +91,7 @@ METHODS: dict[str, Strategy] = {
         rivals_explore.explore, (*_GROUPS, "benchmarks/active/rivals_explore.py"), told=True
     ),
 }
+#: Those whose questions are a session's.
+SESSIONS = tuple(name for name in METHODS if name.startswith(OURS))
 #: Those that the session is to be ahead of.
 RIVALS = ("cobras", "random + auto")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.active.oracle import Oracle
-from benchmarks.active.strategies import links_of
+from benchmarks.active.rivals_random import links_of
 from benchmarks.harness import Array
 from linkshift import Links
 

@@ -1,8 +1,13 @@
-"""Who answers: by the classes, now and then wrongly or not at all, the same pair alike."""
+"""Who answers: by the classes, now and then wrongly or not at all.
+
+A wrong answer is a slip: who is asked about the same pair again may slip again or not, whatever
+was said before. What nobody knows remains unknown.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -38,8 +43,11 @@ class Bound(NamedTuple):
 class Oracle:
     """Call it with two rows: True if they belong together, False if not, None if unknown.
 
-    It also keeps what is measured on the way: every pair that was asked about, seconds that
-    questions took, and what a strategy says of itself.
+    A pair that is asked again, to confirm an answer, has an error of its own: the answer hangs on
+    the pair and on how often it was asked before, and on nothing else that was asked.
+
+    It also keeps what is measured on the way: every pair that was asked about, how often, seconds
+    that questions took, and what a strategy says of itself and of its questions.
     """
 
     def __init__(self, y: Array, case: Case | None = None, seed: int = 0) -> None:
@@ -47,6 +55,8 @@ class Oracle:
         self.case = Case() if case is None else case
         self.seed = seed
         self.asked: list[tuple[int, int]] = []
+        self.times: Counter[tuple[int, int]] = Counter()  # that a pair was asked
+        self.purposes: Counter[str] = Counter()  # of questions, as far as a strategy tells them
         self.start = 0.0  # seconds before the first question
         self.seconds: list[float] = []  # of the further ones, as far as a strategy measures them
         self.estimates: dict[int, Bound] = {}  # of the ARI, by number of questions
@@ -61,11 +71,15 @@ class Oracle:
         first, second = int(min(a, b)), int(max(a, b))
         if first == second:
             raise ValueError(f"Row {first} was asked about with itself.")
+        before = self.times[first, second]
+        self.times[first, second] += 1
         self.asked.append((first, second))
         # A pair has its own draws, so that asking in another order changes no answer.
         unknown, wrong = np.random.default_rng((self.seed, first, second)).random(2)
         if unknown < self.case.unknown:
             return None
+        if before:  # a slip does not repeat
+            wrong = np.random.default_rng((self.seed, first, second, before)).random()
         return bool((self.y[first] == self.y[second]) != (wrong < self.case.wrong))
 
 

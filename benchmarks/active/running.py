@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
@@ -58,6 +58,7 @@ class Score:
     start: float = 0.0  # wall-clock seconds before the first question
     wall: list[float] = field(default_factory=list)  # of a question: median, 95 %, worst
     estimates: dict[str, list[float]] = field(default_factory=dict)  # value, low, high
+    purposes: dict[str, int] = field(default_factory=dict)  # of its questions, where it tells them
     refused: str = ""  # why, where it was refused
 
 
@@ -82,19 +83,30 @@ class Scored:
         rest: dict[str, Cell] = {"asked": score.asked, "CPU s": score.cpu, "start s": score.start}
         if score.wall:
             rest |= dict(zip(("median s", "95 % s", "worst s"), score.wall, strict=True))
+        for purpose in score.purposes:
+            rest[purpose] = score.purposes[purpose]
         for count, (value, low, high) in score.estimates.items():
             rest[f"estimate at {count}"] = f"{value:.3f} [{low:.3f}, {high:.3f}]"
         return {**about, "method": self.method, **aris, **rest, "refused": score.refused}
 
 
-def scores(tasks: Sequence[Task], methods: Sequence[str], journal: Journal) -> Iterator[Scored]:
-    """Run every strategy on every task; the known ones come first."""
+def scores(
+    tasks: Sequence[Task],
+    methods: Sequence[str],
+    journal: Journal,
+    fresh: Collection[str] | None = None,
+) -> Iterator[Scored]:
+    """Run every strategy on every task; the known ones come first.
+
+    Where the ``fresh`` ones are named, only these are run.
+    """
     todo: list[tuple[Task, str]] = []
     for task in tasks:
         for method in methods:
             known = journal.get(task.key, method)
             if known is None:
-                todo.append((task, method))
+                if fresh is None or method in fresh:
+                    todo.append((task, method))
             else:
                 yield Scored(task, method, Score(**known))
     parallel = Parallel(n_jobs=cpu_count(), return_as="generator_unordered", batch_size=1)
@@ -141,5 +153,6 @@ def _judged(task: Task, oracle: Oracle, found: dict[int, Array], cpu: float, ref
         start=round(oracle.start, 3),
         wall=[round(float(one), 5) for one in wall],
         estimates={str(count): list(bound) for count, bound in oracle.estimates.items()},
+        purposes=dict(oracle.purposes),
         refused=refused,
     )

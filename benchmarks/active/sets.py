@@ -62,8 +62,8 @@ def is_here(name: str) -> bool:
 def load(name: str, seed: int = 0, most: int | None = None) -> Table:
     """Rows drawn by the seed, no more than 2,000 and ``most``, and their classes as 0, 1, ...
 
-    Views are side by side; columns are scaled as ``linkshift.cluster(scale="auto")`` does it. Counts of
-    words have length one in each row instead, for all methods alike.
+    Views are side by side; columns are scaled as ``linkshift.cluster(scale="auto")`` does it.
+    Counts of words have length one in each row instead, for all methods alike.
     """
     limit = MOST if most is None else min(MOST, most)
     if name in MADE:

@@ -16,6 +16,7 @@ from benchmarks.harness import Cell, Row
 NEEDED = {10: 0.66, 20: 0.69, 50: 0.72, 100: 0.76, 200: 0.80}
 #: How far it is to be above each rival on the unseen sets at 20, 50 and 100 questions.
 AHEAD, AHEAD_AT = 0.10, (20, 50, 100)
+PURPOSES = ("learn", "audit", "confirm")
 BY_SET_AT = (10, 20, 50, 100, 200)
 
 
@@ -57,6 +58,7 @@ def summary(found: Sequence[Scored]) -> Iterator[Row]:
             yield from _ahead(of, case, which)
     yield from _targets(of)
     yield from _estimates(of)
+    yield from _purposes(of)
     yield from _seconds(of)
 
 
@@ -178,6 +180,20 @@ def _estimates(of: Scores) -> Iterator[Row]:
             "bias": float(np.mean(value - truth)),
         }
         yield Row({"table": "estimate of the ARI, 90 %", **cells})
+
+
+def _purposes(of: Scores) -> Iterator[Row]:
+    """How many questions were asked to learn, to audit and to confirm, in the mean over runs."""
+    told: dict[tuple[str, str, str], list[dict[str, int]]] = {}
+    for one in of.found:
+        if one.score.purposes:
+            where = half(one.task.name), one.task.case.text, one.method
+            told.setdefault(where, []).append(one.score.purposes)
+    for (which, case, method), runs in sorted(told.items()):
+        cells: dict[str, Cell] = {"half": which, "case": case, "method": method, "runs": len(runs)}
+        for purpose in PURPOSES:
+            cells[purpose] = float(np.mean([one.get(purpose, 0) for one in runs]))
+        yield Row({"table": "questions by purpose", **cells})
 
 
 def _seconds(of: Scores) -> Iterator[Row]:

@@ -43,24 +43,29 @@ class Journal:
         kept: bool,
         file: Path | None = None,
         variable: str = "LINKSHIFT_COMPARE_REUSE",
+        own: Sequence[str] = (),
     ) -> Journal:
         """Read what an earlier run has left.
 
         ``source`` is one for all methods, or one for each; ``variable`` of the environment says
-        whether scores of other sources are taken too.
+        whether scores of other sources are taken too: "any", or "rivals" for those of all methods
+        but our ``own``.
         """
         if not kept:
             return cls(None, source)
         journal = cls(FILE if file is None else file, source)
         reuse = os.environ.get(variable, "same")
-        if reuse not in ("same", "any"):
-            raise ValueError(f"{variable} is 'same' or 'any', not {reuse!r}.")
+        allowed = ("same", "any", "rivals") if own else ("same", "any")
+        if reuse not in allowed:
+            words = " or ".join(map(repr, allowed))
+            raise ValueError(f"{variable} is {words}, not {reuse!r}.")
         if journal.path is not None and journal.path.is_file():
             for line in journal.path.read_text().splitlines():
                 if not line.endswith("}"):
                     continue  # a run was stopped while it wrote
                 one = json.loads(line)
-                if reuse == "any" or one["source"] == journal.source_of(one["method"]):
+                anyhow = reuse == "any" or (reuse == "rivals" and one["method"] not in own)
+                if anyhow or one["source"] == journal.source_of(one["method"]):
                     journal.done[one["task"], one["method"]] = one["score"]
         return journal
 

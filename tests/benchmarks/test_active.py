@@ -8,6 +8,7 @@ import pytest
 from benchmarks import run
 from benchmarks.active import (
     curves,
+    methods,
     neighbourhoods,
     rivals_explore,
     rivals_npu,
@@ -17,10 +18,10 @@ from benchmarks.active import (
     strategies,
     tables,
 )
-from benchmarks.active.methods import METHODS, OURS
+from benchmarks.active.methods import METHODS, OURS, SESSIONS
 from benchmarks.active.oracle import Bound, Case, Oracle
+from benchmarks.active.rivals_random import links_of
 from benchmarks.active.running import Score, Scored, Task
-from benchmarks.active.strategies import links_of
 from benchmarks.compare.journal import Journal
 from benchmarks.harness import Options
 from sklearn.metrics import adjusted_rand_score
@@ -90,6 +91,31 @@ def test_shares_of_answers(case, wrong, unknown):
         assert [Oracle(y, case, 6)(b, a) for a, b in pairs] != answers
 
 
+def test_a_slip_does_not_repeat():
+    y = np.random.default_rng(0).integers(4, size=100)
+    pairs = [(a, b) for a in range(100) for b in range(a)]
+    truth = np.array([y[a] == y[b] for a, b in pairs])
+    oracle = Oracle(y, Case(wrong=0.1), 5)
+    slips = np.array([[oracle(*pair) for pair in pairs] for _ in range(3)]) != truth
+    np.testing.assert_allclose(slips.mean(axis=1), 0.1, atol=0.02)
+    for one, other in ((0, 1), (0, 2), (1, 2)):  # among the slips as many as among all
+        assert slips[one][slips[other]].mean() == pytest.approx(0.1, abs=0.04)
+    assert oracle.times[1, 0] == 0
+    assert oracle.times[0, 1] == 3
+    assert len(oracle.asked) == 3 * len(pairs)
+    turned = Oracle(y, Case(wrong=0.1), 5)  # asked three times at once, from the other side
+    again = truth != np.array([[turned(b, a) for _ in range(3)] for a, b in pairs]).T
+    np.testing.assert_array_equal(again, slips)
+
+
+def test_what_nobody_knows_remains_unknown():
+    oracle = Oracle(np.zeros(40, dtype=int), Case(wrong=0.5, unknown=0.3), 1)
+    pairs = [(a, b) for a in range(40) for b in range(a)]
+    first, again = ([oracle(*pair) is None for pair in pairs] for _ in range(2))
+    assert first == again
+    assert 0.25 < np.mean(first) < 0.35
+
+
 def test_nobody_is_asked_about_one_row():
     with pytest.raises(ValueError, match="Row 3 was asked about with itself"):
         Oracle(np.zeros(5, dtype=int))(3, 3)
@@ -126,13 +152,17 @@ def test_every_strategy_keeps_to_its_budget(name, case, plain, monkeypatch):
 class Asks:
     """A session that asks about each row and the first one; it has no further questions."""
 
-    def __init__(self, X, *, random_state):
+    def __init__(self, X, *, random_state, audit=0.2):
+        self._audit = audit
         self.labels_ = np.zeros(len(X), dtype=np.int64)
         self._asked, self._said = 0, []
 
     def ask(self):
         self._asked += 1
-        return SimpleNamespace(a=0, b=self._asked) if self._asked < len(self.labels_) else None
+        if self._asked == len(self.labels_):
+            return None
+        audit = self._audit and self._asked % 5 == 0
+        return SimpleNamespace(a=0, b=self._asked, purpose="audit" if audit else "learn")
 
     def answer(self, said):
         assert said in ("same", "different", "unknown")
@@ -172,6 +202,15 @@ def test_a_session_is_asked_until_it_has_no_questions():
     assert [adjusted_rand_score(y, found[count]) == 1 for count in (0, 5, 20)] == [0, 0, 1]
     assert oracle.estimates == {5: Bound(0.5, 0.4, 0.6)}
     assert len(oracle.seconds) == 11
+    assert oracle.purposes == {"learn": 9, "audit": 2}
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_session_without_audits():
+    oracle = Oracle(np.repeat([0, 1], [4, 8]))
+    METHODS["session, no audits"].run(np.zeros((12, 2)), oracle, (0, 20), 0)
+    assert oracle.purposes == {"learn": 11}
+    assert SESSIONS == (OURS, "session, no audits", "session, labels of auto")
 
 
 @pytest.mark.usefixtures("fake")
@@ -307,6 +346,18 @@ def test_how_often_an_estimate_covers():
     assert (line["width"], line["error"]) == (pytest.approx(0.2), pytest.approx(0.15))
 
 
+def test_questions_by_purpose():
+    found = [
+        made("moons", OURS, [0, 0, 0], purposes={"learn": 40, "audit": 10}),
+        made("uci_wine", OURS, [0, 0, 0], purposes={"learn": 38, "audit": 9, "confirm": 3}),
+        made("moons", "cobras", [0, 0, 0]),
+    ]
+    (line,) = lines(found, "questions by purpose")
+    assert (line["method"], line["runs"]) == (OURS, 2)
+    assert (line["learn"], line["audit"], line["confirm"]) == (39, 9.5, 1.5)
+    assert found[1].cells()["confirm"] == 3
+
+
 def test_seconds_of_questions():
     slow = [0.01, 0.2, 0.3]
     found = [
@@ -322,6 +373,7 @@ def test_a_strategy_is_judged(monkeypatch):
         for b in (1, 2, 3):
             oracle(0, b)
         oracle.seconds = [0.1, 0.2, 0.3]
+        oracle.purposes.update(["learn", "audit", "learn"])
         oracle.estimates[10] = Bound(0.5, 0.4, 0.6)
         return {0: np.zeros(len(X)), 10: oracle.y}
 
@@ -335,6 +387,7 @@ def test_a_strategy_is_judged(monkeypatch):
     score = running.run(task, "three").score
     assert (score.ari, score.asked, score.clusters) == ([0.0, 1.0, 1.0], 3, [1, 2, 2])
     assert (score.wall[0], score.estimates) == (0.2, {"10": [0.5, 0.4, 0.6]})
+    assert score.purposes == {"learn": 2, "audit": 1}
     assert running.run(task, "refuse").score.refused == "no such rows"
     with pytest.raises(RuntimeError, match="3 questions, and 2 allowed"):
         running.run(task._replace(checkpoints=(0, 2)), "three")
@@ -359,9 +412,61 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, monkeypatch):
     assert json.loads(file.read_text())["source"] == "now"
 
 
+def test_of_methods_that_are_not_run_the_journal_tells(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "cpu_count", lambda: 1)
+    monkeypatch.setattr("benchmarks.active.methods.find_spec", lambda name: None)
+    monkeypatch.setattr(curves, "FILE", tmp_path / "compare.jsonl")
+    monkeypatch.setattr(curves, "CHECKPOINTS", (0, 10))
+    score = {"questions": [0, 10], "ari": [0.0, 0.5], "clusters": [1, 2], "asked": 10}
+    score |= {"rows": 500, "classes": 2, "cpu": 1.0}
+    key = Task("moons", Case(), 0, 0, None, (0, 10)).key
+    line = {"source": METHODS["cobras"].source, "task": key, "method": "cobras", "score": score}
+    (tmp_path / "active.jsonl").write_text(json.dumps(line) + "\n")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_PARTS", "curves")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_CASES", "right")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_SETS", "moons")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_METHODS", "cobras,npu,explore + pckmeans")
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_RUN", "explore + pckmeans")
+    record = run.run_suite("active", Options(size="full", repeats=1))
+    assert record["error"] is None, record["error"]
+    cells = [row["cells"] for row in record["rows"]]
+    assert not [c for c in cells if c["table"] == "left out"]  # although COBRAS is not installed
+    means = {c["method"]: c["10"] for c in cells if c["table"] == "mean ARI"}
+    assert list(means) == ["cobras", "explore + pckmeans"]
+    assert means["cobras"] == 0.5
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_RUN", "session")
+    record = run.run_suite("active", Options(size="full", repeats=1))
+    assert "LINKSHIFT_ACTIVE_RUN names 'session'" in record["error"]
+
+
+def test_marks_of_rivals_are_kept_when_sessions_change(tmp_path, monkeypatch):
+    file = tmp_path / "active.jsonl"
+    score = {"a score": 1}
+    written = [
+        json.dumps({"source": "before", "task": "a task", "method": name, "score": score})
+        for name in METHODS
+    ]
+    file.write_text("\n".join(written) + "\n")
+
+    def known(own):
+        journal = Journal.beside_results(
+            "now", kept=True, file=file, variable="LINKSHIFT_ACTIVE_REUSE", own=own
+        )
+        return {method for _, method in journal.done}
+
+    assert not known(SESSIONS)
+    monkeypatch.setenv("LINKSHIFT_ACTIVE_REUSE", "rivals")
+    assert known(SESSIONS) == {*METHODS} - {*SESSIONS}
+    with pytest.raises(ValueError, match="'same' or 'any', not 'rivals'"):
+        known(())
+
+
 def test_sources_are_those_of_the_strategy():
     found = {name: strategy.source for name, strategy in METHODS.items()}
     assert found["npu"] == found["npu + refine"] != found["cobras"]
+    assert not [one for one in methods._AT_RANDOM if one.startswith("src/linkshift/active")]
+    assert {"src/linkshift/methods", "src/linkshift/consensus"} < {*methods._AT_RANDOM}
+    assert "src/linkshift/active/prior.json" in METHODS[OURS].uses  # no Python file
 
 
 def test_a_tiny_run(monkeypatch):

@@ -129,8 +129,11 @@ def test_undo_takes_the_answer_out_of_the_file(talk, here, data):
 def test_audits_stay_audits(talk, data, monkeypatch):
     from linkshift.active import Session
 
-    talk(data, "--audit", 1, keys=["s", "u", "d"])
-    assert [line[4] for line in lines_of()[1:]] == ["audit"] * 3
+    told = talk(data, "--audit", 0.9, keys=[*"dddsssssss", "s", "u", "d"])  # none before the tenth
+    purposes = [line[4] for line in lines_of()[1:]]
+    assert "audit" in purposes[10:]
+    asked = told.count(", drawn at random to measure how good the clusters are\n")
+    assert asked - purposes.count("audit") in (0, 1)  # the last question had no answer
     given, answer = [], Session.answer
 
     def noted(self, word, **how):
@@ -139,7 +142,8 @@ def test_audits_stay_audits(talk, data, monkeypatch):
 
     monkeypatch.setattr(Session, "answer", noted)
     talk(data, keys=["q"])
-    assert given == [("same", "audit"), ("unknown", "audit"), ("different", "audit")]
+    words = {"must": "same", "cannot": "different", "unknown": "unknown"}
+    assert given == [(words[line[2]], line[4]) for line in lines_of()[1:]]
 
 
 def test_every_ten_answers_it_says_how_it_stands(talk, data):
@@ -148,7 +152,7 @@ def test_every_ten_answers_it_says_how_it_stands(talk, data):
     told = talk(data, "--budget", 10, keys=["d"] * 12)
     assert "10 answers: as many as --budget allows." in told
     assert len(pairs_of()) == 10
-    X = pd.read_csv(data)[["x", "y"]].to_numpy()
+    X = pd.read_csv(data, float_precision="round_trip")[["x", "y"]].to_numpy()
     session = Session(X)
     for _, (a, b, kind, _, purpose) in enumerate(lines_of()[1:]):
         word = {"cannot": "different"}[kind]
@@ -222,6 +226,58 @@ def test_a_file_that_another_program_changes_is_left_alone(talk, here, data, mon
     assert len(lines_of()) == 3
 
 
+def test_an_answer_that_is_refused_is_not_in_the_file(talk, here, data, monkeypatch):
+    from linkshift.active import Session
+
+    talk(data, keys=["s"])
+    before = (here / "data.answers.csv").read_bytes()
+
+    def refuse(self, word, **how):
+        raise ValueError("not today")
+
+    monkeypatch.setattr(Session, "answer", refuse)
+    (here / "data.answers.csv").unlink()
+    assert "Error: not today" in talk(data, keys=["s"], code=2)
+    assert lines_of() == [HEADER]
+    (here / "data.answers.csv").write_bytes(before)
+    told = talk(data, keys=["q"], code=2)
+    assert "data.answers.csv, line 2: not today" in told
+
+
+def test_what_moved_is_told_of_an_answer_and_of_taking_it_back(talk, data):
+    told = talk(data, keys=["d", "z", "q"])
+    moved = [line.rpartition("; ")[2] for line in told.splitlines() if " moved." in line]
+    assert len(moved) == 2
+    assert moved[0].partition(", ")[2] == moved[1].partition(", ")[2]  # the same rows, and back
+    assert "no row" not in moved[0]
+
+
+def test_links_that_contradict_each_other_are_told(talk, here, data, links):
+    file = links("s00,s01,must", "s01,s02,must", "s00,s02,cannot", "s20,s21,must")
+    told = talk(*BY_NAME, "--links", file, keys=["s", "q"])
+    said = " ".join(told.split())
+    assert said.count("Warning: Answers contradict each other.") == 1
+    assert "Set aside as the least probable: 's00' and 's02' different (a link)." in said
+    assert "Against it: 's00' and 's01' same (a link); 's01' and 's02' same (a link)." in said
+    assert "take its line out of links.csv" in said
+    lines = told.partition("Warning: ")
+    assert all(len(line) <= 80 for line in f"Warning: {lines[2]}".splitlines()[:3])
+
+
+def test_a_pair_that_is_confirmed_counts_once(talk, here, data, links):
+    """By row as by id, the last answer to a pair is the one that counts."""
+    head = "a,b,kind,confidence,purpose"
+    for ids, names in (((), ("0", "1", "20")), (("--id-column", "name"), ("s00", "s01", "s20"))):
+        a, b, c = names
+        first = (f"{a},{c},must,1,learn", f"{a},{b},must,1,learn")
+        file = links(*first, f"{c},{a},cannot,1,confirm", header=head)
+        told = talk(data, *ids, "--links", file, "-o", "labels.csv", keys=["q"])
+        assert "links.csv: 3 answers; 3 clusters by now." in told
+        assert "contradict" not in told
+        label = pd.read_csv("labels.csv").iloc[:, -1]
+        assert label[0] == label[1] != label[20]
+
+
 # --- what is said ---------------------------------------------------------------------------------
 
 
@@ -269,6 +325,7 @@ def test_text_is_wrapped(talk, here, frame):
         (["-o", "l.txt"], "unknown suffix '.txt'"),
         (["-o", "data.answers.csv"], "is where the answers go; name another file."),
         (["--audit", "2"], "--audit"),
+        (["--audit", "1"], "--audit 1 would leave no question to learn from."),
         (["--prepare", "--columns", "z"], "has no column 'z'"),
     ],
 )
@@ -354,7 +411,7 @@ class Process:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_whatever_ends_it_no_answer_is_lost(talk, here, data, number):
     process = Process(data)
     for word in ("s", "d"):
@@ -440,3 +497,24 @@ def test_a_terminal(here, data, last):
     plain = said.replace("\x1b[0m", "").replace("\x1b[1m", "").replace("\x1b[36m", "")
     questions = plain.split("Question ")[1:]
     assert all(len(line) <= 80 for part in questions[:-1] for line in part.splitlines())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+def test_a_terminal_is_as_before_after_sigterm(here, data):
+    import termios
+
+    terminal = Terminal(data)
+    terminal.press("s")
+    terminal._read(lambda said: said.endswith(PROMPT))
+    asking = termios.tcgetattr(terminal.number)
+    termios.tcsetattr(terminal.number, termios.TCSANOW, terminal.before)  # as a shell does
+    terminal.process.send_signal(signal.SIGCONT)
+    end = time.monotonic() + 30
+    while termios.tcgetattr(terminal.number) != asking:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    terminal.process.send_signal(signal.SIGTERM)
+    said, code, is_as_before = terminal.leave()
+    assert code == -signal.SIGTERM, said
+    assert is_as_before
+    assert [line[2] for line in lines_of()[1:]] == ["must"]

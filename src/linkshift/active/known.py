@@ -18,6 +18,7 @@ class Told(NamedTuple):
     confidence: float
     name: str  # what messages call it
     given: bool = False  # a link, not an answer of the session
+    audit: bool = False  # of a pair that was drawn at random
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,12 @@ class Contradiction:
     chain: tuple[Told, ...]
 
     def __str__(self) -> str:
-        """Say which answer, and what stands against it."""
+        """Say which answer does not count, and what stands against it."""
         others = "; ".join(told.name for told in self.chain)
-        return f"{self.against.name}, against: {others}. The first of these is the least probable."
+        return (
+            f"Answers contradict each other. Set aside as the least probable: {self.against.name}. "
+            f"Against it: {others}."
+        )
 
 
 @dataclass

@@ -12,7 +12,7 @@ from linkshift._core.messages import Refusal
 from linkshift.active.known import Told
 from linkshift.links import Links
 
-__all__ = ["Answer", "as_links", "read_answer", "told_of", "word_of"]
+__all__ = ["Answer", "as_links", "in_words", "read_answer", "told_of", "word_of"]
 
 WORDS = {"same": "same", "s": "same", "must": "same", "different": "different", "d": "different"}
 WORDS |= {"cannot": "different", "unknown": "unknown", "u": "unknown"}
@@ -85,15 +85,23 @@ def told_of(answers: Iterable[Answer], ids: list[Any] | None) -> list[Told]:
         last.pop(answer.pair, None)  # so that it stands where it was said last
         last[answer.pair] = answer
     return [
-        Told(one.a, one.b, one.word == "same", one.confidence, _name(one, ids))
+        Told(
+            one.a,
+            one.b,
+            one.word == "same",
+            one.confidence,
+            in_words(one.a, one.b, one.word, ids),
+            audit=one.purpose == "audit",
+        )
         for one in last.values()
         if one.word != "unknown"
     ]
 
 
-def _name(answer: Answer, ids: list[Any] | None) -> str:
-    a, b = (answer.a, answer.b) if ids is None else (ids[answer.a], ids[answer.b])
-    return f"{a!r} and {b!r} {answer.word}"
+def in_words(a: int, b: int, word: str, ids: list[Any] | None) -> str:
+    """Say of two rows what was said of them."""
+    names = f"rows {a} and {b}" if ids is None else f"{ids[a]!r} and {ids[b]!r}"
+    return f"{names} {word}"
 
 
 def as_links(told: Iterable[Told], ids: list[Any] | None) -> Links:

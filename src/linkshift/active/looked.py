@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkshift._core.arrays import Array, first_of_equal_rows
+from linkshift._core.threads import one_blas_thread
 from linkshift.active.belief import beliefs, prior
 from linkshift.active.known import Told
 from linkshift.active.look import Look, look_at
@@ -26,9 +27,10 @@ class Looked:
         self._rows = rows[kept]
         self.place = dict(zip(rows.tolist(), of.tolist(), strict=True))
         self._looked, self._of = rows, of
-        self.look: Look = look_at(X[self._rows], n_threads=threads)
-        self.faces = Faces(self.look)
-        self.tree: Branches = branches(self.look, beliefs(prior().mean, self.look.features))
+        with one_blas_thread():
+            self.look: Look = look_at(X[self._rows], n_threads=threads)
+            self.faces = Faces(self.look)
+            self.tree: Branches = branches(self.look, beliefs(prior().mean, self.look.features))
         self._n = len(X)
         if len(rows) < len(X):
             others = np.setdiff1d(np.arange(len(X)), rows)

@@ -282,7 +282,7 @@ def _slips(
     slips, right = _SLIPS[0] + n_slips, _SLIPS[1] + len(confirmed) - n_slips
     rate = slips / (slips + right)
     sides = _sides(state)
-    for told in state.known.taken:
+    for told in state.bending.taken:
         if _pair(told.a, told.b) in confirmed or (told.a, told.b) not in sides or told.given:
             continue
         one, other = sides[told.a, told.b]
@@ -305,7 +305,7 @@ def _slips(
 
 def _sides(state: State) -> dict[tuple[int, int], tuple[float, float]]:
     """Rows on either side of each answer that no other answer stands in for."""
-    weight = dict.fromkeys(state.known.rows, 0.0)
+    weight = dict.fromkeys(state.bending.rows, 0.0)
     named = np.flatnonzero(state.named >= 0)
     if not len(named):
         return {}
@@ -315,15 +315,15 @@ def _sides(state: State) -> dict[tuple[int, int], tuple[float, float]]:
     edges: dict[int, list[int]] = {}
     total: dict[int, float] = {}
     between: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for told in state.known.taken:
+    for told in state.bending.taken:
         if told.same:
             edges.setdefault(told.a, []).append(told.b)
             edges.setdefault(told.b, []).append(told.a)
         else:
-            groups = _pair(state.known.root(told.a), state.known.root(told.b))
+            groups = _pair(state.bending.root(told.a), state.bending.root(told.b))
             between.setdefault(groups, []).append((told.a, told.b))
     for row, own in weight.items():
-        root = state.known.root(row)
+        root = state.bending.root(row)
         total[root] = total.get(root, 0.0) + own
     found: dict[tuple[int, int], tuple[float, float]] = {}
     seen: set[int] = set()
@@ -352,7 +352,7 @@ def _sides(state: State) -> dict[tuple[int, int], tuple[float, float]]:
 
 def _rows_of_pieces(state: State) -> Iterator[Candidate]:
     """When all pieces are known: of each item, the row farthest from the one it is known by."""
-    sight, known = state.look.sight, set(state.known.rows)
+    sight, known = state.look.sight, set(state.bending.rows)
     if sight is None:
         return
     points = sight.spaces[1]

@@ -14,12 +14,12 @@ from sklearn.utils import check_array
 from linkshift._core.arrays import Array
 from linkshift._core.labels import first_come
 from linkshift._core.messages import Refusal
-from linkshift._core.threads import n_threads
+from linkshift._core.threads import n_threads, one_blas_thread
 from linkshift.active.belief import beliefs
 from linkshift.active.checks import checked_ids, checked_seed, checked_share
 from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
 from linkshift.active.known import Contradiction, Told
-from linkshift.active.log import Answer, as_links, read_answer, told_of
+from linkshift.active.log import Answer, as_links, in_words, read_answer, told_of
 from linkshift.active.looked import VOTERS, Looked
 from linkshift.active.questions import Candidate, Question, candidates
 from linkshift.active.state import State, state_of
@@ -261,7 +261,8 @@ class Session:
         said = state.known.says(one, other)
         if said is not None:
             return float(said)
-        features = sight.faces.of_pairs(np.array([one]), np.array([other]))
+        with one_blas_thread():
+            features = sight.faces.of_pairs(np.array([one]), np.array([other]))
         return float(beliefs(state.weights, features.T[:, :, None])[0, 0])
 
     def contradictions(self) -> list[Contradiction]:
@@ -281,8 +282,9 @@ class Session:
                 if {answer.a, answer.b} <= sight.place.keys():
                     a, b = sight.place[answer.a], sight.place[answer.b]
                     if a != b:
-                        found.append(audit(before, a, b, answer.word == "same"))
-        return estimated(self._state(self._told)[1], found)
+                        found.append(audit(before, a, b, answer.word == "same", i))
+        with one_blas_thread():
+            return estimated(self._state(self._told)[1], found, len(self._answers))
 
     def progress(self) -> str:
         """Say in words what the last answers changed, and what further ones are expected to."""
@@ -292,7 +294,8 @@ class Session:
         if recent:
             before = self._labels(self._given + told_of(self._answers[:-recent], self.ids))
             share = _moved(before, self.labels_).sum() / n
-            told = f"The last {recent} answers changed {share:.1%} of the rows; "
+            last = "answer" if recent == 1 else f"{recent} answers"
+            told = f"The last {last} changed {share:.1%} of the rows; "
         expected = sum(one.moves for one in self._candidates()[:_RECENT]) / n
         further = f"{told}further {_RECENT} are expected to move {min(expected, 1.0):.1%}."
         return further[0].upper() + further[1:]
@@ -347,10 +350,10 @@ class Session:
                 "with its links.",
                 parameter="X",
             )
-        new._given = [
-            Told(*new._pair((a, b)), bool(same), float(sure), f"{a!r} and {b!r}, a link", True)
-            for a, b, same, sure in kept["links"]
-        ]
+        for a, b, same, sure in kept["links"]:
+            one, other = new._pair((a, b))
+            name = new._name(one, other, bool(same))
+            new._given.append(Told(one, other, bool(same), float(sure), name, True))
         for one in kept["log"]:
             a, b = new._pair((one["a"], one["b"]))
             new._answers.append(read_answer(a, b, one["word"], one["confidence"], one["purpose"]))
@@ -418,8 +421,7 @@ class Session:
         ]
 
     def _name(self, a: int, b: int, same: bool) -> str:
-        names = (a, b) if self.ids is None else (self.ids[a], self.ids[b])
-        return f"{names[0]!r} and {names[1]!r} {'same' if same else 'different'} (a link)"
+        return f"{in_words(a, b, 'same' if same else 'different', self.ids)} (a link)"
 
     def _sight(self, told: list[Told], also: Sequence[int] = ()) -> Looked:
         """Look at the rows; of many, at those that are named in addition."""
@@ -477,17 +479,21 @@ class Session:
         sight, state = self._state(told)
         last = {answer.pair: answer for answer in self._answers}
         never = frozenset(
-            sight.places(*pair) for pair, answer in last.items() if answer.word == "unknown"
+            sight.places(*pair)
+            for pair, answer in last.items()
+            if answer.word == "unknown" and sight.place.keys() >= set(pair)
         )
         confirmed: set[tuple[int, int]] = set()
         said: dict[tuple[int, int], str] = {}
         slips = 0
         for answer in self._answers:
-            if answer.purpose == "confirm" and answer.word != "unknown":
+            looked = sight.place.keys() >= {answer.a, answer.b}
+            if answer.purpose == "confirm" and answer.word != "unknown" and looked:
                 confirmed.add(sight.places(*answer.pair))
                 slips += said.get(answer.pair, answer.word) != answer.word
             said[answer.pair] = answer.word
-        return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
+        with one_blas_thread():
+            return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
 
     def _batch(self, n: int) -> list[Candidate]:
         """Pick the most at stake, each about another part; audits when they are due."""
@@ -517,7 +523,8 @@ class Session:
         number = len(self._answers) + place
         rng = np.random.default_rng([self.random_state, number])
         done = sum(answer.purpose == "audit" for answer in self._answers)
-        drawn = draw(state, (done + place) % 2 == 0, rng)
+        with one_blas_thread():
+            drawn = draw(state, (done + place) % 2 == 0, rng)
         if drawn is None:
             return None
         a, b = drawn
@@ -535,7 +542,7 @@ class Session:
 
 def _moved(before: Array, now: Array) -> Array:
     """Which rows are in another cluster than before, clusters being matched by their rows."""
-    return np.asarray(numbers_like(now, before, int(now.max()) + 1) != before)
+    return np.asarray(numbers_like(now, before, int(now.max()) + 1)[now] != before)
 
 
 def _sorted(told: Told) -> tuple[int, int]:

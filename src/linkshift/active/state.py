@@ -87,6 +87,7 @@ class State:
 
     look: Look
     known: Known
+    bending: Known  # without audits that hold anyway
     weights: Array  # of the model
     item: Array  # (n,): of each row
     piece: Array  # (i,): of each item
@@ -117,12 +118,16 @@ class State:
         k, rows = int(found.max()) + 1, np.arange(len(found))
         said = np.zeros((len(found), k))
         said[rows, found] = 1.0
-        kept, now = np.array(self.known.rows, dtype=np.int64), said
+        kept, now = np.array(self.bending.rows, dtype=np.int64), said
         for _ in range(_SPREADS):
             now = step @ now + (1 - _LISTEN) * said
             now[kept] = said[kept]
         labels: Array = now.argmax(axis=1)
         return labels
+
+    def breaks(self, told: Told) -> bool:
+        """Whether the labels go against what was told."""
+        return bool((self.labels[told.a] == self.labels[told.b]) != told.same)
 
     @cached_property
     def cores(self) -> tuple[Array, Array]:
@@ -142,11 +147,30 @@ def heart(belief: Array, size: Array, among: Array) -> int:
 
 
 def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
-    """Work out what follows from answers."""
+    """Work out what follows from answers.
+
+    Audits ask about rows as they come, which are poor examples of anything: clusters are made
+    without them first, and of audits only those that these clusters go against are taken in, until
+    there is none.
+    """
     with one_blas_thread():
         weights, trust, kept = _learned(faces, told)
-        known = Known.of([told[i] for i in kept], [trust[i] for i in kept])
-        return _clustered(look, faces, known, weights)
+        told, trust = [told[i] for i in kept], [trust[i] for i in kept]
+        known = Known.of(told, trust)
+        taken = [not one.audit for one in told]
+        while True:
+            some = [i for i, is_in in enumerate(taken) if is_in]
+            bending = Known.of([told[i] for i in some], [trust[i] for i in some])
+            state = _clustered(look, faces, known, bending, weights)
+            against = [
+                i
+                for i, one in enumerate(known.taken)
+                if one.audit and not taken[told.index(one)] and state.breaks(one)
+            ]
+            if not against:
+                return state
+            for i in against:
+                taken[told.index(known.taken[i])] = True
 
 
 def _learned(faces: Faces, told: list[Told]) -> tuple[Array, list[float], list[int]]:
@@ -166,8 +190,8 @@ def _learned(faces: Faces, told: list[Told]) -> tuple[Array, list[float], list[i
     return weights, trust.tolist(), np.flatnonzero(kept).tolist()
 
 
-def _clustered(look: Look, faces: Faces, known: Known, weights: Array) -> State:
-    items = _items(look, known)
+def _clustered(look: Look, faces: Faces, known: Known, bending: Known, weights: Array) -> State:
+    items = _items(look, bending)
     features = (
         look.features
         if len(items.row) == len(look) and np.array_equal(items.row, look.row)
@@ -177,7 +201,7 @@ def _clustered(look: Look, faces: Faces, known: Known, weights: Array) -> State:
     belief = (belief + belief.T) / 2
     np.fill_diagonal(belief, 1.0)
     cluster, n_named = _clusters(belief, items)
-    return State(look, known, weights, *items, belief, cluster, n_named)
+    return State(look, known, bending, weights, *items, belief, cluster, n_named)
 
 
 class Items(NamedTuple):

@@ -34,6 +34,8 @@ _HELP = {
     "output": "Write the labels as they are in the end: .csv, .tsv, .parquet, .npy, .npz.",
 }
 _EVERY = 10  # answers, after which the session says how it stands
+_MOST_TOLD = 3  # contradictions at a time
+_WARNING = len("Warning: ")  # letters that are before one
 _PROMPT = "s same, d different, u don't know (z undo, q leave, ? why): "
 _KEYS = """\
 s  they belong together
@@ -79,6 +81,8 @@ def ask(
         )
     if show is not None and text is not None:
         raise InputError("--show and --text both say what is shown of a row. Give one.")
+    if audit == 1:
+        raise InputError("--audit 1 would leave no question to learn from. Give a share below 1.")
     from linkshift.cli.reading.answers import answers_path
     from linkshift.cli.reading.problem import Source
 
@@ -254,11 +258,17 @@ class _Conversation:
         from linkshift.cli.writing.pairs import filled
 
         # In the file before it is worked on: whatever happens then, it is not lost.
+        before = self.session.labels_
         self.file.add(Answer((question.a, question.b), word, 1.0, question.purpose))
+        try:
+            with passed_on():
+                self.session.answer(word)
+        except InputError:  # the next run could not read it either
+            self.file.remove(len(self.file.answers) - 1)
+            raise
         self.places.append(len(self.file.answers) - 1)
         self.n_new += 1
-        self.session.answer(word)
-        self._tell_of_change(counted(len(self.places), "answer"))
+        self._tell_of_change(counted(len(self.places), "answer"), before)
         self._tell_contradictions()
         if len(self.places) % _EVERY == 0:
             for told in (self.session.estimate(), self.session.progress()):
@@ -269,26 +279,43 @@ class _Conversation:
         if not self.places:
             self.console.say("There is no answer to take back.")
             return
-        place = self.places.pop()
-        (a, b), word, *_ = self.file.answers[place]
-        self.file.remove(place)
+        (a, b), word, *_ = self.file.answers[self.places[-1]]
+        before = self.session.labels_
+        self.file.remove(self.places.pop())
         self.session.undo()
         self.n_new = max(self.n_new - 1, 0)
         heads = " and ".join(self.view.head(self.rows[name]) for name in (a, b))
-        self._tell_of_change(f"Taken back: {heads}, {_SAID.get(word, word)}")
+        self._tell_of_change(f"Taken back: {heads}, {_SAID.get(word, word)}", before)
+        self._tell_contradictions()
 
-    def _tell_of_change(self, what: str) -> None:
-        session = self.session
-        n_moved, n_rows = len(session.changed), len(session.labels_)
+    def _tell_of_change(self, what: str, before: Any) -> None:
+        """Say how many clusters there are, and how many rows are in another than before."""
+        from linkshift.methods.numbering import numbers_like
+
+        session, now = self.session, self.session.labels_
+        n_rows = len(now)
+        n_moved = int((numbers_like(now, before, session.n_clusters_)[now] != before).sum())
         moved = f"{n_moved:,} of {counted(n_rows, 'row')} moved" if n_moved else "no row moved"
         self.console.say(f"{what}; {counted(session.n_clusters_, 'cluster')}, {moved}.")
 
     def _tell_contradictions(self) -> None:
         """Warn of answers that contradict each other, once."""
-        for found in map(str, self.session.contradictions()):
-            if found not in self.known:
-                self.console.warn(found)
-        self.known = set(map(str, self.session.contradictions()))
+        from linkshift.cli.writing.pairs import filled
+
+        found = [str(one) for one in self.session.contradictions()]
+        new = [one for one in found if one not in self.known]
+        for one in new[:_MOST_TOLD]:
+            self.console.warn(filled(one, _WARNING))
+        if new:
+            more = len(new) - _MOST_TOLD
+            also = f"And {counted(more, 'contradiction')} more. " if more > 0 else ""
+            self.console.say(
+                filled(
+                    f"{also}Where an earlier answer is the wrong one: q, take its line out of "
+                    f"{self.file.path}, and start again."
+                )
+            )
+        self.known = set(found)
 
 
 def _tell_of_file(ctx: typer.Context, conversation: _Conversation) -> None:

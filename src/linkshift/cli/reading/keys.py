@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -114,13 +114,15 @@ if sys.platform == "win32":
 
 else:
     import select
+    import signal
     import termios
+    import threading
 
     class _Terminal(_Pressed):
         """A terminal of POSIX that hands over each key, and shows none."""
 
         def __init__(self, number: int, settings: list[Any]) -> None:
-            self._number, self._settings = number, settings
+            self._number, self._settings, self._now = number, settings, settings
             self._left: list[str] = []  # what arrived together with the key before
 
         def _next(self) -> str:
@@ -129,11 +131,11 @@ else:
                 # it interrupts the work.
                 asking = [*self._settings[:6], list(self._settings[6])]
                 asking[6][termios.VINTR] = bytes([os.fpathconf(self._number, "PC_VDISABLE") & 255])
-                termios.tcsetattr(self._number, termios.TCSADRAIN, asking)
+                self._set(asking)
                 try:
                     self._left = self._arrived()
                 finally:
-                    termios.tcsetattr(self._number, termios.TCSADRAIN, self._settings)
+                    self._set(self._settings)
             return self._left.pop(0) if self._left else ""
 
         def _waiting(self) -> list[str]:
@@ -144,6 +146,14 @@ else:
                 if not arrived:  # the end, which would be ready for ever
                     break
             return keys
+
+        def _set(self, settings: list[Any]) -> None:
+            self._now = settings
+            termios.tcsetattr(self._number, termios.TCSADRAIN, settings)
+
+        def again(self, *_: Any) -> None:
+            """Have the terminal as it was before the shell had it (Ctrl-Z, and then fg)."""
+            termios.tcsetattr(self._number, termios.TCSADRAIN, self._now)
 
         def _arrived(self) -> list[str]:
             """Give the keys of one read; none at the end of input."""
@@ -163,8 +173,30 @@ else:
         settings = [*before[:6], list(before[6])]
         settings[3] &= ~(termios.ICANON | termios.ECHO)
         settings[6][termios.VMIN], settings[6][termios.VTIME] = 1, 0
-        termios.tcsetattr(number, termios.TCSADRAIN, settings)
-        try:
-            yield _Terminal(number, settings)
-        finally:
+        keys = _Terminal(number, settings)
+
+        def end(*_: Any) -> None:
+            """Leave a terminal that shows what is typed, and then do as SIGTERM says."""
             termios.tcsetattr(number, termios.TCSADRAIN, before)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        with _on(signal.SIGTERM, end), _on(signal.SIGCONT, keys.again):
+            keys.again()
+            try:
+                yield keys
+            finally:
+                termios.tcsetattr(number, termios.TCSADRAIN, before)
+
+    @contextmanager
+    def _on(number: signal.Signals, do: Callable[..., None]) -> Iterator[None]:
+        """Do something on a signal while the block runs, unless it is somebody else's to handle."""
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or signal.getsignal(number) is not signal.SIG_DFL:
+            yield
+            return
+        signal.signal(number, do)
+        try:
+            yield
+        finally:
+            signal.signal(number, signal.SIG_DFL)

@@ -80,9 +80,10 @@ class View:
         return f"{shown}\n(alike in all that is shown)" if alike else shown
 
 
-def filled(text: str) -> str:
-    """Wrap a sentence to the width of the terminal."""
-    return "\n".join(_wrapped(text, terminal_width()))
+def filled(text: str, after: int = 0) -> str:
+    """Wrap a sentence to the width of the terminal, ``after`` letters that are there already."""
+    lines = _wrapped(f"{'-' * (after - 1)} {text}" if after else text, terminal_width())
+    return "\n".join(lines)[after:]
 
 
 def terminal_width() -> int:
