@@ -154,9 +154,7 @@ def test_probability_is_what_answers_say(kind, some):
 def test_contradictions_have_chains_that_contradict(kind, some):
     X, _ = data(kind)
     session = begin(kind, log=pairs_of(kind, some))
-    equal = [
-        (a, b, True) for a in range(len(X)) for b in range(a) if np.array_equal(X[a], X[b])
-    ]
+    equal = [(a, b, True) for a in range(len(X)) for b in range(a) if np.array_equal(X[a], X[b])]
     said = {(a, b, word == "same") for a, b, word, _ in pairs_of(kind, some)}
     for one in session.contradictions():
         assert one.against[:3] in said

@@ -7,6 +7,7 @@ from math import comb, exp, log, log1p
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.stats import t
 
 # Joining ------------------------------------------------------------------------------------------
 
@@ -126,7 +127,7 @@ def walked(weights, on, steps):
     """
     degree = weights.sum(axis=1)
     step = weights / degree[:, None]
-    share = sum((1 - on) * on**t * np.linalg.matrix_power(step, t) for t in range(steps))
+    share = sum((1 - on) * on**k * np.linalg.matrix_power(step, k) for k in range(steps))
     share = share + on**steps * (1 - on) * np.linalg.matrix_power(step, steps)
     return np.log(share / (degree / degree.sum()) + 1e-6)
 
@@ -138,26 +139,33 @@ def logistic(score):
     return 1 / (1 + exp(-score))
 
 
-def figures(belief_of_rows, labels, audits, spread=1.5, low=0.002, high=0.98, grid=61):
+def figures(belief_of_rows, labels, audits, after, low=0.0005, high=0.995):
     """Precision, recall and adjusted Rand index: medians and 90 % intervals over two shifts.
 
-    ``belief_of_rows[i][j]`` of every two rows; ``audits`` of (belief, in one cluster, same).
+    ``belief_of_rows[i][j]`` of every two rows; ``audits`` of (belief, in one cluster, same, how
+    many answers there were before); ``after`` so many answers.
     """
     pairs = [
         (min(max(belief_of_rows[i][j], low), high), labels[i] == labels[j])
         for i, j in combinations(range(len(labels)), 2)
     ]
-    shifts = np.linspace(-7, 7, grid)
+    shifts = np.linspace(-12, 12, 121)
+
+    def usual(together, answers):
+        return 0.2 + 0.5 * log(1 + answers / 10) if together else -1.1
+
+    def chance(p, shift, together, answers):
+        return logistic(log(p / (1 - p)) + usual(together, answers) + shift)
 
     def same_pairs(shift, together):
-        return sum(logistic(log(p / (1 - p)) + shift) for p, both in pairs if both == together)
+        return sum(chance(p, shift, together, after) for p, both in pairs if both == together)
 
     def how_likely(shift, together):
-        value = exp(-((shift / spread) ** 2) / 2)
-        for p, both, same in audits:
+        value = t.pdf(shift / 1.5, df=3)
+        for p, both, same, before in audits:
             if both == together:
-                chance = logistic(log(p / (1 - p)) + shift)
-                value *= chance if same else 1 - chance
+                right = chance(p, shift, together, before)
+                value *= (right if same else 1 - right) ** (0.5 ** ((after - before) / 60))
         return value
 
     inside = sum(both for _, both in pairs)
