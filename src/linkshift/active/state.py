@@ -184,7 +184,7 @@ def _learned(faces: Faces, told: list[Told]) -> tuple[Array, list[float], list[i
     score = features @ weights
     right = 1 / (1 + np.exp(np.where(same > 0, -score, score)))
     # Certain answers before others, and the probable before the improbable.
-    trust = confidence.astype(float) + 0.5 * np.round(right, 9)
+    trust = (confidence == 1.0) + confidence.astype(float) + 0.5 * np.round(right, 9)
     # An answer that is not certain gives way to the model.
     kept = (confidence == 1.0) | (confidence * right >= (1 - confidence) * (1 - right))
     return weights, trust.tolist(), np.flatnonzero(kept).tolist()
