@@ -116,7 +116,7 @@ class Session:
         )
         self._answers: list[Answer] = []
         self._given: list[Told] = []
-        self._asked: Candidate | None = None
+        self._asked: list[Candidate] = []  # questions that are open
         self._states: dict[tuple[Any, ...], tuple[Looked, State]] = {}
         self._sights: dict[tuple[int, ...], Looked] = {}
         if links is not None:
@@ -133,7 +133,7 @@ class Session:
         if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
             raise Refusal(f"ask({n!r})", "Ask for a whole number of questions, from 1 on.")
         found = self._batch(1 if n is None else n)
-        self._asked = found[0] if found else None
+        self._asked = list(found)
         if n is None:
             return self._question(found[0]) if found else None
         return [self._question(one) for one in found]
@@ -160,20 +160,17 @@ class Session:
         purpose : {"learn", "audit", "confirm"}, default=None
             Why it was asked; None: as it was, or to learn.
         """
-        if pair is None:
-            if self._asked is None:
-                raise Refusal(
-                    "No question is open.",
-                    "Call ask() first, or name the pair: answer(..., pair=(a, b)).",
-                    parameter="pair",
-                )
-            a, b, why = self._asked.a, self._asked.b, self._asked.purpose
-        else:
-            a, b = self._pair(pair)
-            asked = self._asked
-            why = asked.purpose if asked is not None and {a, b} == {asked.a, asked.b} else "learn"
-        self._answers.append(read_answer(a, b, answer, confidence, purpose or why))
-        self._asked = None
+        if pair is None and not self._asked:
+            raise Refusal(
+                "No question is open.",
+                "Call ask() first, or name the pair: answer(..., pair=(a, b)).",
+                parameter="pair",
+            )
+        a, b = (self._asked[0].a, self._asked[0].b) if pair is None else self._pair(pair)
+        asked = [one for one in self._asked if {one.a, one.b} == {a, b}]
+        why = purpose or (asked[0].purpose if asked else "learn")
+        self._answers.append(read_answer(a, b, answer, confidence, why))
+        self._asked = [one for one in self._asked if one not in asked]
 
     def same(self, *rows: Any) -> None:
         """Say that rows, by id, belong together: as answers to one pair after the other."""
@@ -195,7 +192,7 @@ class Session:
                 "Answers are numbered from 0 in `log`; without a number the last one goes.",
                 parameter="number",
             )
-        self._asked = None
+        self._asked = []
         return self._answers.pop(number).as_dict(self.ids)
 
     def run(self, oracle: Callable[[Any, Any], Any], budget: int) -> Self:
@@ -252,7 +249,7 @@ class Session:
             if one.word == "unknown" or (*one.pair, one.word == "same") in stays
         ]
         self._given = [one for key, one in there.items() if key not in stays]
-        self._asked = None
+        self._asked = []
 
     @property
     def changed(self) -> Array:

@@ -88,6 +88,7 @@ def nearest_neighbours(rows: Array, k: int, X: Array | None = None) -> tuple[Arr
     middle = (rows.min(axis=0) + rows.max(axis=0)) / 2
     index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(rows - middle)
     found = index.kneighbors(None if X is None else asked - middle, return_distance=False)
+    found = np.sort(found, axis=1)  # of equal distances the first row: not what threads came to
     distance = np.stack(
         [np.linalg.norm(asked - rows[column], axis=1) for column in found.T], axis=1
     )
