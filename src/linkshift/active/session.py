@@ -485,7 +485,9 @@ class Session:
         never = frozenset(
             sight.places(*pair)
             for pair, answer in last.items()
-            if answer.word == "unknown" and sight.place.keys() >= set(pair)
+            # What is not certain may give way to the model, and would be asked for ever.
+            if (answer.word == "unknown" or answer.confidence < 1.0)
+            and sight.place.keys() >= set(pair)
         )
         confirmed: set[tuple[int, int]] = set()
         said: dict[tuple[int, int], str] = {}
@@ -512,7 +514,8 @@ class Session:
         for place in range(len(found)):
             if self._due(len(self._answers) + place):
                 drawn = self._audit(place)
-                if drawn is not None:
+                others = [{one.a, one.b} for i, one in enumerate(found) if i != place]
+                if drawn is not None and {drawn.a, drawn.b} not in others:
                     found[place] = drawn
         return found
 
