@@ -74,6 +74,31 @@ def test_unknown_is_never_asked_again(kind, seed, audit):
             session.answer(bool(y[question.a] == y[question.b]))
 
 
+@settings(max_examples=12, deadline=None)
+@given(kinds, st.integers(0, 2**32 - 1), st.sampled_from([0.1, 0.3, 0.6]))
+def test_answers_that_are_hardly_sure_are_asked_for_once(kind, seed, sure):
+    # Where the model is surer of the opposite they are not taken, and yet they were given.
+    rng = np.random.default_rng(seed)
+    session, seen = begin(kind, audit=0.0), set()
+    for _ in range(20):
+        question = session.ask()
+        if question is None:
+            break
+        pair = frozenset((question.a, question.b))
+        assert question.purpose == "confirm" or pair not in seen
+        seen.add(pair)
+        session.answer(bool(rng.uniform() < 0.5), confidence=sure)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_audits_of_a_batch_are_of_other_pairs(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(int(rng.integers(5, 14)), 2))
+    session = Session(X, audit=0.9, random_state=seed, n_jobs=1).run(lambda a, b: None, 10)
+    pairs = [frozenset((one.a, one.b)) for one in session.ask(8)]
+    assert len(set(pairs)) == len(pairs)
+
+
 def test_unknown_of_rows_that_are_not_looked_at():
     session = begin("many", log=[(row, 43 - row, "unknown", 1.0) for row in range(20)])
     assert session.ask() is not None
