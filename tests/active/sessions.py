@@ -81,7 +81,7 @@ def ask_on(session, y, n):
 def all_of(session):
     """All that a session says, to be compared to the bit."""
     n = len(session.labels_)
-    pairs = [(0, n - 1), (1, n // 2), (2, 3), (n // 3, n - 2)]
+    pairs = [(0, n - 1), (1, n // 2), (2 % n, 3 % n), (n // 3, n - 2)]
     return {
         "labels": session.labels_.tolist(),
         "clusters": session.n_clusters_,
