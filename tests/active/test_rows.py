@@ -129,7 +129,7 @@ def test_labels_by_another_method_have_the_links_that_hold():
 
 @pytest.mark.slow
 def test_more_rows_than_are_looked_at():
-    X, y = blobs(2_700, 3, std=0.7, seed=1)
+    X, _ = blobs(2_700, 3, std=0.7, seed=1)
     session = Session(X, n_jobs=1)
     assert len(session.labels_) == 2_700
     outside = sorted(set(range(2_700)) - session._drawn)[:3]
