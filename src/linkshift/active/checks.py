@@ -25,6 +25,12 @@ def checked_ids(ids: Iterable[Hashable] | None, X: Any, n: int) -> list[Any] | N
         raise Refusal(
             f"There are {len(found)} ids and {n} rows.", "Give an id for each row.", parameter="ids"
         )
+    if not all(isinstance(name, Hashable) for name in found):
+        raise Refusal(
+            "Ids are names that can be looked up, not lists.",
+            "Give texts, numbers or tuples.",
+            parameter="ids",
+        )
     if len(set(found)) != n:
         twice = next(name for i, name in enumerate(found) if name in found[:i])
         raise Refusal(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from linkshift._core.messages import Refusal
 from linkshift.active.known import Told
 from linkshift.links import Links
+from linkshift.links._parse import parse
 
 __all__ = ["Answer", "as_links", "in_words", "read_answer", "told_of", "word_of"]
 
@@ -111,9 +112,14 @@ def as_links(told: Iterable[Told], ids: list[Any] | None) -> Links:
     for one in told:
         pairs[one.same].append((one.a, one.b) if ids is None else (ids[one.a], ids[one.b]))
         sure[one.same].append(one.confidence)
-    return Links(
+    # Ids that are whole numbers would be read as numbers of rows.
+    keyed: Literal["id", "row"] = "row" if ids is None else "id"
+    found = parse(
         pairs[True] or None,
         pairs[False] or None,
-        must_confidence=sure[True] or None,
-        cannot_confidence=sure[False] or None,
+        sure[True] or None,
+        sure[False] or None,
+        keyed=keyed,
+        duplicates="count",
     )
+    return Links._make(found, None)

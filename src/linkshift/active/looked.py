@@ -50,10 +50,6 @@ class Looked:
         one, other = self.place[a], self.place[b]
         return (one, other) if one < other else (other, one)
 
-    def pair(self, told: Told) -> tuple[int, int]:
-        """Places of what was told of."""
-        return self.place[told.a], self.place[told.b]
-
     def is_equal(self, told: Told) -> bool:
         """Whether both rows are in one place."""
         return self.place[told.a] == self.place[told.b]

@@ -18,7 +18,7 @@ from linkshift._core.threads import n_threads, one_blas_thread
 from linkshift.active.belief import beliefs
 from linkshift.active.checks import checked_ids, checked_seed, checked_share
 from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
-from linkshift.active.known import Contradiction, Told
+from linkshift.active.known import Contradiction, Known, Told
 from linkshift.active.log import Answer, as_links, in_words, read_answer, told_of
 from linkshift.active.looked import VOTERS, Looked
 from linkshift.active.questions import Candidate, Question, candidates
@@ -186,9 +186,10 @@ class Session:
 
     def undo(self, number: int = -1) -> dict[str, Any]:
         """Take back the last answer, or that of another place in the log, and return it."""
-        if not -len(self._answers) <= number < len(self._answers):
+        whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        if not whole or not -len(self._answers) <= number < len(self._answers):
             raise Refusal(
-                f"There is no answer {number} to take back: the log has {len(self._answers)}.",
+                f"There is no answer {number!r} to take back: the log has {len(self._answers)}.",
                 "Answers are numbered from 0 in `log`; without a number the last one goes.",
                 parameter="number",
             )
@@ -201,6 +202,10 @@ class Session:
         A person, a classifier, a language model: whoever says "same", "different" or "unknown", or
         True, False and None.
         """
+        if not isinstance(budget, (int, np.integer)) or isinstance(budget, bool) or budget < 0:
+            raise Refusal(
+                f"budget is {budget!r}.", "Give a whole number of questions.", parameter="budget"
+            )
         for _ in range(budget):
             question = self.ask()
             if question is None:
@@ -232,15 +237,19 @@ class Session:
 
     @links.setter
     def links(self, links: Any) -> None:
-        given = self._read(links)
-        there = {(*_sorted(one), one.same): one for one in given}
-        counting = {(*_sorted(one), one.same) for one in told_of(self._answers, self.ids)}
+        there = {(*_sorted(one), one.same): one for one in self._read(links)}
+        stays = {
+            (*_sorted(one), one.same)
+            for one in told_of(self._answers, self.ids)
+            if (found := there.get((*_sorted(one), one.same))) is not None
+            and found.confidence == one.confidence
+        }
         self._answers = [
             one
             for one in self._answers
-            if one.word == "unknown" or (*one.pair, one.word == "same") in there
+            if one.word == "unknown" or (*one.pair, one.word == "same") in stays
         ]
-        self._given = [one for key, one in there.items() if key not in counting]
+        self._given = [one for key, one in there.items() if key not in stays]
         self._asked = []
 
     @property
@@ -255,8 +264,9 @@ class Session:
         """How probable it is that two rows, by id, belong together; 0 or 1 where answers say so."""
         one, other = self._pair((a, b))
         sight, state = self._state(self._told, (one, other))
+        said = _between_rows(self._told, state).says(one, other)
         one, other = sight.place[one], sight.place[other]
-        said = state.known.says(one, other)
+        said = state.known.says(one, other) if said is None else said
         if said is not None:
             return float(said)
         with one_blas_thread():
@@ -265,7 +275,17 @@ class Session:
 
     def contradictions(self) -> list[Contradiction]:
         """Answers that were set aside, each with the chain of answers that says the opposite."""
-        return list(self._state(self._told)[1].known.contradictions)
+        told, (_, state) = self._told, self._state(self._told)
+        by_name = {one.name: one for one in told}  # there are rows here, and places in the state
+        found = {
+            one.against.name: Contradiction(
+                by_name[one.against.name], tuple(by_name[link.name] for link in one.chain)
+            )
+            for one in state.known.contradictions
+        }
+        for one in _between_rows(told, state).contradictions:
+            found.setdefault(one.against.name, one)
+        return list(found.values())
 
     def estimate(self) -> Estimate:
         """Estimate precision and recall of pairs and the adjusted Rand index, with 90 % intervals.
@@ -312,8 +332,8 @@ class Session:
 
         Answers that were set aside are not among them.
         """
-        aside = {one.against[:3] for one in self.contradictions()}
-        told = [one for one in self._told if one[:3] not in aside]
+        aside = {one.against.name for one in self.contradictions()}
+        told = [one for one in self._told if one.name not in aside]
         by_row = as_links(told, None)
         labels = clone(estimator).fit_predict(self._X, links=by_row if told else None)
         found: Array = np.asarray(labels)
@@ -378,14 +398,14 @@ class Session:
 
     def _pair(self, pair: Sequence[Any]) -> tuple[int, int]:
         """Rows of two ids."""
-        if isinstance(pair, str) or len(pair) != 2:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise Refusal(f"{pair!r} is no pair.", "Name two rows: (a, b).", parameter="pair")
         return self._place(pair[0]), self._place(pair[1])
 
     def _place(self, row: Any) -> int:
         n = len(self._X)
         if self.ids is not None:
-            if row in self._position:
+            if isinstance(row, Hashable) and row in self._position:
                 return self._position[row]
             raise Refusal(
                 f"No row has the id {row!r}.",
@@ -461,25 +481,12 @@ class Session:
     def _labels(self, told: list[Told]) -> Array:
         sight, state = self._state(told)
         labels = sight.all_labels(state.labels)
-        taken = {(one.a, one.b) for one in state.known.taken}
-        broken = any(
-            (labels[one.a] == labels[one.b]) != one.same
-            for one in told
-            if sight.pair(one) in taken or sight.is_equal(one)
-        )
-        if broken:
-            labels = self._held(labels, told, state)
+        certain = _between_rows(told, state).taken
+        if any((labels[one.a] == labels[one.b]) != one.same for one in certain):
+            # Rows that are equal are one place, and rows that are not looked at go by a vote.
+            closure: Closure = ClosedLinks(as_links(certain, None), len(self._X)).closure
+            labels = hold(labels, closure, nearest_rows(self._X, VOTERS))
         return first_come(labels, np.int64)
-
-    def _held(self, labels: Array, told: list[Told], state: State) -> Array:
-        """Make answers hold between rows that are equal, or that are not looked at."""
-        aside = {one.against.name for one in state.known.contradictions}
-        certain = [one for one in told if one.name not in aside and one.confidence == 1.0]
-        closed = ClosedLinks(as_links(certain, None), len(self._X))
-        if closed.contradictory:
-            return labels
-        closure: Closure = closed.closure
-        return hold(labels, closure, nearest_rows(self._X, VOTERS))
 
     def _candidates(self) -> list[Candidate]:
         told = self._told
@@ -488,7 +495,9 @@ class Session:
         never = frozenset(
             sight.places(*pair)
             for pair, answer in last.items()
-            if answer.word == "unknown" and sight.place.keys() >= set(pair)
+            # What is not certain may give way to the model, and would be asked for ever.
+            if (answer.word == "unknown" or answer.confidence < 1.0)
+            and sight.place.keys() >= set(pair)
         )
         confirmed: set[tuple[int, int]] = set()
         said: dict[tuple[int, int], str] = {}
@@ -515,7 +524,8 @@ class Session:
         for place in range(len(found)):
             if self._due(len(self._answers) + place):
                 drawn = self._audit(place)
-                if drawn is not None:
+                others = [{one.a, one.b} for i, one in enumerate(found) if i != place]
+                if drawn is not None and {drawn.a, drawn.b} not in others:
                     found[place] = drawn
         return found
 
@@ -545,6 +555,16 @@ class Session:
     def _question(self, one: Candidate) -> Question:
         a, b = (one.a, one.b) if self.ids is None else (self.ids[one.a], self.ids[one.b])
         return Question(a, b, one.why, one.at_stake, one.purpose)
+
+
+def _between_rows(told: list[Told], state: State) -> Known:
+    """Close the certain answers row by row: the state does it by places, where equal rows are one.
+
+    What contradicts others there comes last: between rows it may hold all the same.
+    """
+    aside = {one.against.name for one in state.known.contradictions}
+    certain = [one for one in told if one.confidence == 1.0]
+    return Known.of(certain, [float(one.name not in aside) for one in certain])
 
 
 def _moved(before: Array, now: Array) -> Array:
