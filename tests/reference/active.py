@@ -165,7 +165,7 @@ def figures(belief_of_rows, labels, audits, after, low=0.0005, high=0.995):
         for p, both, same, before in audits:
             if both == together:
                 right = chance(p, shift, together, before)
-                value *= (right if same else 1 - right) ** (0.5 ** ((after - before) / 60))
+                value *= (right if same else 1 - right) ** (0.5 ** ((after - before) / 100))
         return value
 
     inside = sum(both for _, both in pairs)

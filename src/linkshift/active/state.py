@@ -35,21 +35,16 @@ class Faces:
         self._heart = {int(row): i for i, row in enumerate(look.row)}
         self._kept: dict[int, Array] = {}
 
-    def between(self, a: Array, b: Array) -> Array:
-        """Features of every row of a with every row of b: (24, len(a), len(b))."""
-        one, other = self._places(a), self._places(b)
-        if (one >= 0).all() and (other >= 0).all():
-            return self._look.features[:, one][:, :, other]
-        out = np.empty((len(self._look.features), len(a), len(b)), dtype=np.float32)
-        hearts, others = np.flatnonzero(one >= 0), np.flatnonzero(other >= 0)
-        out[:, hearts[:, None], others[None]] = self._look.features[:, one[hearts]][
-            :, :, other[others]
-        ]
-        new = np.flatnonzero(one < 0)
-        for i in new:
-            out[:, i] = self._of(int(a[i]))[:, b]
-        for j in np.flatnonzero(other < 0):
-            out[:, hearts, j] = self._of(int(b[j]))[:, a[hearts]]
+    def beliefs(self, weights: Array, rows: Array) -> Array:
+        """Beliefs of all pairs of some rows: (i, i); those of hearts come from one table."""
+        place = self._places(rows)
+        hearts = np.flatnonzero(place >= 0)
+        known = place[hearts]
+        out = np.empty((len(rows), len(rows)))
+        of_hearts = beliefs(weights, self._look.features)
+        out[hearts[:, None], hearts[None]] = of_hearts[known[:, None], known[None]]
+        for i in np.flatnonzero(place < 0):
+            out[i] = out[:, i] = beliefs(weights, self._of(int(rows[i]))[:, None, rows])[0]
         return out
 
     def of_pairs(self, a: Array, b: Array) -> Array:
@@ -192,12 +187,7 @@ def _learned(faces: Faces, told: list[Told]) -> tuple[Array, list[float], list[i
 
 def _clustered(look: Look, faces: Faces, known: Known, bending: Known, weights: Array) -> State:
     items = _items(look, bending)
-    features = (
-        look.features
-        if len(items.row) == len(look) and np.array_equal(items.row, look.row)
-        else faces.between(items.row, items.row)
-    )
-    belief = beliefs(weights, features)
+    belief = faces.beliefs(weights, items.row)
     belief = (belief + belief.T) / 2
     np.fill_diagonal(belief, 1.0)
     cluster, n_named = _clusters(belief, items)
