@@ -39,7 +39,7 @@ def test_rows_that_are_not_looked_at_may_be_unknown():
     X = np.random.default_rng(0).normal(size=(2_600, 2))
     X[:1_300] += 6
     session = Session(X)
-    a, b, c = [row for row in range(len(X)) if row not in session._drawn][:3]
+    a, b, c = [row for row in range(len(X)) if row not in session._memory.drawn][:3]
     session.answer("unknown", pair=(a, b))
     assert session.ask() is not None
     session.answer("same", pair=(a, c), purpose="confirm")

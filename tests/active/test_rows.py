@@ -132,7 +132,7 @@ def test_more_rows_than_are_looked_at():
     X, _ = blobs(2_700, 3, std=0.7, seed=1)
     session = Session(X, n_jobs=1)
     assert len(session.labels_) == 2_700
-    outside = sorted(set(range(2_700)) - session._drawn)[:3]
+    outside = sorted(set(range(2_700)) - session._memory.drawn)[:3]
     session.answer("different", pair=tuple(outside[:2]))
     session.answer("same", pair=(outside[0], outside[2]))
     session.answer("unknown", pair=(outside[1], outside[2]))

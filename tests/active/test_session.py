@@ -22,7 +22,7 @@ from tests.helpers import same_partition
 from tests.reference import active as twin
 
 from linkshift import Links, Session
-from linkshift.active import session as module
+from linkshift.active import memory as module
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -13,7 +13,16 @@ from linkshift.active.known import Told
 from linkshift.links import Links
 from linkshift.links._parse import parse
 
-__all__ = ["Answer", "as_links", "in_words", "read_answer", "told_of", "word_of"]
+__all__ = [
+    "Answer",
+    "as_links",
+    "in_words",
+    "link_in_words",
+    "read_answer",
+    "read_links",
+    "told_of",
+    "word_of",
+]
 
 WORDS = {"same": "same", "s": "same", "must": "same", "different": "different", "d": "different"}
 WORDS |= {"cannot": "different", "unknown": "unknown", "u": "unknown"}
@@ -123,3 +132,36 @@ def as_links(told: Iterable[Told], ids: list[Any] | None) -> Links:
         duplicates="count",
     )
     return Links._make(found, None)
+
+
+def link_in_words(a: int, b: int, same: bool, ids: list[Any] | None) -> str:
+    """Say what a link that was given says."""
+    return f"{in_words(a, b, 'same' if same else 'different', ids)} (a link)"
+
+
+def read_links(links: Any, ids: list[Any] | None, n: int) -> list[Told]:
+    """Take links that were given, between rows or ids."""
+    given = Links.coerce(links)
+    if len(given._pairs.apart):
+        raise Refusal(
+            "Groups of rows that are apart are not taken by a session.",
+            "Give pairs: links between rows, one by one.",
+            parameter="links",
+        )
+    if given.keyed_by_id:
+        if ids is None:
+            raise Refusal(
+                "These links are between ids, and the rows have none here.",
+                "Give the ids: Session(X, links, ids=...).",
+                parameter="ids",
+            )
+        given = given.resolve(ids)
+    given.check(n)
+    return [
+        Told(int(a), int(b), same, float(sure), link_in_words(int(a), int(b), same, ids), True)
+        for pairs, confidence, same in (
+            (given.must, given.must_confidence, True),
+            (given.cannot, given.cannot_confidence, False),
+        )
+        for (a, b), sure in zip(pairs, confidence, strict=True)
+    ]

@@ -12,27 +12,22 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from linkshift._core.arrays import Array
-from linkshift._core.labels import first_come
 from linkshift._core.messages import Refusal
-from linkshift._core.threads import n_threads, one_blas_thread
+from linkshift._core.threads import one_blas_thread
 from linkshift.active.belief import beliefs
 from linkshift.active.checks import checked_ids, checked_seed, checked_share
 from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
-from linkshift.active.known import Contradiction, Known, Told
-from linkshift.active.log import Answer, as_links, in_words, read_answer, told_of
-from linkshift.active.looked import VOTERS, Looked
+from linkshift.active.known import Contradiction, Told
+from linkshift.active.log import Answer, as_links, link_in_words, read_answer, read_links, told_of
+from linkshift.active.memory import Memory, between_rows
 from linkshift.active.questions import Candidate, Question, candidates
-from linkshift.active.state import State, state_of
-from linkshift.links import ClosedLinks, Closure, Links
+from linkshift.links import Links
 from linkshift.methods.numbering import numbers_like
-from linkshift.refinement import hold, nearest_rows
 
 __all__ = ["Session"]
 
-MOST_ROWS = 2_500  # that are looked at; others go with their neighbours among these
 _FIRST_AUDIT = 10  # answers before the first audit
 _RECENT = 25  # answers whose effect is told
-_KEPT = 4  # states
 
 
 class Session:
@@ -117,8 +112,7 @@ class Session:
         self._answers: list[Answer] = []
         self._given: list[Told] = []
         self._asked: list[Candidate] = []  # questions that are open
-        self._states: dict[tuple[Any, ...], tuple[Looked, State]] = {}
-        self._sights: dict[tuple[int, ...], Looked] = {}
+        self._memory = Memory(self._X, self.random_state, n_jobs)
         self._audits: dict[tuple[Any, ...], Audit | None] = {}
         if links is not None:
             self.links = links
@@ -218,7 +212,7 @@ class Session:
     @property
     def labels_(self) -> Array:
         """Clusters of all rows."""
-        return self._labels(self._told)
+        return self._memory.labels(self._told)
 
     @property
     def n_clusters_(self) -> int:
@@ -237,7 +231,9 @@ class Session:
 
     @links.setter
     def links(self, links: Any) -> None:
-        there = {(*_sorted(one), one.same): one for one in self._read(links)}
+        there = {
+            (*_sorted(one), one.same): one for one in read_links(links, self.ids, len(self._X))
+        }
         stays = {
             (*_sorted(one), one.same)
             for one in told_of(self._answers, self.ids)
@@ -257,14 +253,14 @@ class Session:
         """Rows whose label the last answer moved."""
         if not self._answers:
             return np.zeros(0, dtype=np.int64)
-        before = self._labels(self._given + told_of(self._answers[:-1], self.ids))
+        before = self._memory.labels(self._given + told_of(self._answers[:-1], self.ids))
         return np.flatnonzero(_moved(before, self.labels_))
 
     def probability(self, a: Any, b: Any) -> float:
         """How probable it is that two rows, by id, belong together; 0 or 1 where answers say so."""
         one, other = self._pair((a, b))
-        sight, state = self._state(self._told, (one, other))
-        said = _between_rows(self._told, state).says(one, other)
+        sight, state = self._memory.state(self._told, (one, other))
+        said = between_rows(self._told, state).says(one, other)
         one, other = sight.place[one], sight.place[other]
         said = state.known.says(one, other) if said is None else said
         if said is not None:
@@ -275,7 +271,7 @@ class Session:
 
     def contradictions(self) -> list[Contradiction]:
         """Answers that were set aside, each with the chain of answers that says the opposite."""
-        told, (_, state) = self._told, self._state(self._told)
+        told, (_, state) = self._told, self._memory.state(self._told)
         by_name = {one.name: one for one in told}  # there are rows here, and places in the state
         found = {
             one.against.name: Contradiction(
@@ -283,7 +279,7 @@ class Session:
             )
             for one in state.known.contradictions
         }
-        for one in _between_rows(told, state).contradictions:
+        for one in between_rows(told, state).contradictions:
             found.setdefault(one.against.name, one)
         return list(found.values())
 
@@ -303,11 +299,11 @@ class Session:
         self._audits = audits
         found = [one for one in audits.values() if one is not None]
         with one_blas_thread():
-            return estimated(self._state(self._told)[1], found, len(self._answers))
+            return estimated(self._memory.state(self._told)[1], found, len(self._answers))
 
     def _believed(self, place: int, answer: Answer) -> Audit | None:
         """Give what was believed before an answer; None of rows not looked at, or equal ones."""
-        sight, before = self._state(self._given + told_of(self._answers[:place], self.ids))
+        sight, before = self._memory.state(self._given + told_of(self._answers[:place], self.ids))
         if not {answer.a, answer.b} <= sight.place.keys():
             return None
         a, b = sight.place[answer.a], sight.place[answer.b]
@@ -319,7 +315,7 @@ class Session:
         n = len(self._X)
         told = ""
         if recent:
-            before = self._labels(self._given + told_of(self._answers[:-recent], self.ids))
+            before = self._memory.labels(self._given + told_of(self._answers[:-recent], self.ids))
             share = _moved(before, self.labels_).sum() / n
             last = "answer" if recent == 1 else f"{recent} answers"
             told = f"The last {last} changed {share:.1%} of the rows; "
@@ -379,7 +375,7 @@ class Session:
             )
         for a, b, same, sure in kept["links"]:
             one, other = new._pair((a, b))
-            name = new._name(one, other, bool(same))
+            name = link_in_words(one, other, bool(same), new.ids)
             new._given.append(Told(one, other, bool(same), float(sure), name, True))
         for one in kept["log"]:
             a, b = new._pair((one["a"], one["b"]))
@@ -421,76 +417,9 @@ class Session:
             )
         return int(row)
 
-    def _read(self, links: Any) -> list[Told]:
-        given = Links.coerce(links)
-        if len(given._pairs.apart):
-            raise Refusal(
-                "Groups of rows that are apart are not taken by a session.",
-                "Give pairs: links between rows, one by one.",
-                parameter="links",
-            )
-        if given.keyed_by_id:
-            if self.ids is None:
-                raise Refusal(
-                    "These links are between ids, and the rows have none here.",
-                    "Give the ids: Session(X, links, ids=...).",
-                    parameter="ids",
-                )
-            given = given.resolve(self.ids)
-        given.check(len(self._X))
-        return [
-            Told(int(a), int(b), same, float(sure), self._name(int(a), int(b), same), True)
-            for pairs, confidence, same in (
-                (given.must, given.must_confidence, True),
-                (given.cannot, given.cannot_confidence, False),
-            )
-            for (a, b), sure in zip(pairs, confidence, strict=True)
-        ]
-
-    def _name(self, a: int, b: int, same: bool) -> str:
-        return f"{in_words(a, b, 'same' if same else 'different', self.ids)} (a link)"
-
-    def _sight(self, told: list[Told], also: Sequence[int] = ()) -> Looked:
-        """Look at the rows; of many, at those that are named in addition."""
-        named: tuple[int, ...] = ()
-        if len(self._X) > MOST_ROWS:
-            there = {row for one in told for row in (one.a, one.b)} | set(also)
-            named = tuple(sorted(there - self._drawn))
-        if named not in self._sights:
-            if len(self._sights) > 1:
-                self._sights.pop(next(iter(self._sights)))
-            rows = sorted(self._drawn | set(named))
-            self._sights[named] = Looked(self._X, np.array(rows), n_threads(self.n_jobs))
-        return self._sights[named]
-
-    @cached_property
-    def _drawn(self) -> set[int]:
-        n = len(self._X)
-        order = np.random.default_rng(self.random_state).permutation(n)
-        return {int(row) for row in order[:MOST_ROWS]}
-
-    def _state(self, told: list[Told], also: Sequence[int] = ()) -> tuple[Looked, State]:
-        sight = self._sight(told, also)
-        key = (*told, sight)
-        if key not in self._states:
-            if len(self._states) >= _KEPT:
-                self._states.pop(next(iter(self._states)))
-            self._states[key] = sight, state_of(sight.look, sight.faces, sight.placed(told))
-        return self._states[key]
-
-    def _labels(self, told: list[Told]) -> Array:
-        sight, state = self._state(told)
-        labels = sight.all_labels(state.labels)
-        certain = _between_rows(told, state).taken
-        if any((labels[one.a] == labels[one.b]) != one.same for one in certain):
-            # Rows that are equal are one place, and rows that are not looked at go by a vote.
-            closure: Closure = ClosedLinks(as_links(certain, None), len(self._X)).closure
-            labels = hold(labels, closure, nearest_rows(self._X, VOTERS))
-        return first_come(labels, np.int64)
-
     def _candidates(self) -> list[Candidate]:
         told = self._told
-        sight, state = self._state(told)
+        sight, state = self._memory.state(told)
         last = {answer.pair: answer for answer in self._answers}
         never = frozenset(
             sight.places(*pair)
@@ -513,7 +442,7 @@ class Session:
 
     def _batch(self, n: int) -> list[Candidate]:
         """Pick the most at stake, each about another part; audits when they are due."""
-        sight = self._sight(self._told)
+        sight = self._memory.sight(self._told)
         found: list[Candidate] = []
         about: set[int] = set()
         for one in self._candidates():
@@ -536,7 +465,7 @@ class Session:
 
     def _audit(self, place: int) -> Candidate | None:
         """Draw a pair: from one cluster and from two by turns."""
-        sight, state = self._state(self._told)
+        sight, state = self._memory.state(self._told)
         number = len(self._answers) + place
         rng = np.random.default_rng([self.random_state, number])
         done = sum(answer.purpose == "audit" for answer in self._answers)
@@ -555,16 +484,6 @@ class Session:
     def _question(self, one: Candidate) -> Question:
         a, b = (one.a, one.b) if self.ids is None else (self.ids[one.a], self.ids[one.b])
         return Question(a, b, one.why, one.at_stake, one.purpose)
-
-
-def _between_rows(told: list[Told], state: State) -> Known:
-    """Close the certain answers row by row: the state does it by places, where equal rows are one.
-
-    What contradicts others there comes last: between rows it may hold all the same.
-    """
-    aside = {one.against.name for one in state.known.contradictions}
-    certain = [one for one in told if one.confidence == 1.0]
-    return Known.of(certain, [float(one.name not in aside) for one in certain])
 
 
 def _moved(before: Array, now: Array) -> Array:
