@@ -75,8 +75,8 @@ _SESSION: dict[str, Any] = {
 }
 METHODS: dict[str, Strategy] = {
     OURS: Strategy(strategies.session, **_SESSION),
-    "session, no audits": Strategy(strategies.session_unaudited, **_SESSION),
-    "session, labels of auto": Strategy(strategies.session_auto, **_SESSION),
+    "session without audits": Strategy(strategies.session_unaudited, **_SESSION),
+    "session + auto": Strategy(strategies.session_auto, **_SESSION),
     "random + auto": Strategy(rivals_random.random_auto, _AT_RANDOM),
     "random + k-means + refine": Strategy(rivals_random.random_k_means, _AT_RANDOM, told=True),
     "cobras": Strategy(

@@ -208,15 +208,15 @@ def test_a_session_is_asked_until_it_has_no_questions():
 @pytest.mark.usefixtures("fake")
 def test_a_session_without_audits():
     oracle = Oracle(np.repeat([0, 1], [4, 8]))
-    METHODS["session, no audits"].run(np.zeros((12, 2)), oracle, (0, 20), 0)
+    METHODS["session without audits"].run(np.zeros((12, 2)), oracle, (0, 20), 0)
     assert oracle.purposes == {"learn": 11}
-    assert SESSIONS == (OURS, "session, no audits", "session, labels of auto")
+    assert SESSIONS == (OURS, "session without audits", "session + auto")
 
 
 @pytest.mark.usefixtures("fake")
 def test_labels_of_auto_hold_the_links_of_a_session(plain):
     X, y = plain
-    found = METHODS["session, labels of auto"].run(X, Oracle(y), (0, 79), 0)
+    found = METHODS["session + auto"].run(X, Oracle(y), (0, 79), 0)
     assert adjusted_rand_score(y, found[79]) > 0.9
     assert (y[found[79] == found[79][0]] == y[0]).all()
 
