@@ -64,7 +64,7 @@ class Faces:
         return np.array([self._heart.get(int(row), -1) for row in rows], dtype=np.int64)
 
     def _of(self, row: int) -> Array:
-        """Features of a row with all rows, in the order in which they are asked for most."""
+        """Features of a row with all rows: (24, n)."""
         if row not in self._kept:
             if len(self._kept) >= _KEPT_FACES:
                 self._kept.pop(next(iter(self._kept)))
@@ -88,9 +88,7 @@ class State:
     piece: Array  # (i,): of each item
     row: Array  # (i,): that features of the item are of
     named: Array  # (i,): a row of the item that answers name; -1 for none
-    group: (
-        Array  # (i,): of items that answers hold together; items without a name are by themselves
-    )
+    group: Array  # (i,): of items that answers hold together; others are by themselves
     apart: Array  # (g, g): which groups answers hold apart
     size: Array  # (i,)
     belief: Array  # (i, i)
@@ -152,20 +150,16 @@ def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
         weights, trust, kept = _learned(faces, told)
         told, trust = [told[i] for i in kept], [trust[i] for i in kept]
         known = Known.of(told, trust)
-        taken = [not one.audit for one in told]
+        taken: set[Told] = set()  # audits that bend
         while True:
-            some = [i for i, is_in in enumerate(taken) if is_in]
+            some = [i for i, one in enumerate(told) if not one.audit or one in taken]
             bending = Known.of([told[i] for i in some], [trust[i] for i in some])
             state = _clustered(look, faces, known, bending, weights)
-            against = [
-                i
-                for i, one in enumerate(known.taken)
-                if one.audit and not taken[told.index(one)] and state.breaks(one)
-            ]
+            audits = {one for one in known.taken if one.audit} - taken
+            against = {one for one in audits if state.breaks(one)}
             if not against:
                 return state
-            for i in against:
-                taken[told.index(known.taken[i])] = True
+            taken |= against
 
 
 def _learned(faces: Faces, told: list[Told]) -> tuple[Array, list[float], list[int]]:
