@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from linkshift._core.arrays import Array
 from linkshift._core.labels import dense
@@ -106,14 +105,13 @@ class State:
         found: Array = self.cluster[self.item]
         if self.look.sight is None:
             return found
-        weights = self.look.sight.weights
-        step = sparse.diags(_LISTEN / np.asarray(weights.sum(axis=1)).ravel()) @ weights
+        hearing = self.look.sight.hearing
         k, rows = int(found.max()) + 1, np.arange(len(found))
         said = np.zeros((len(found), k))
         said[rows, found] = 1.0
         kept, now = np.array(self.bending.rows, dtype=np.int64), said
         for _ in range(_SPREADS):
-            now = step @ now + (1 - _LISTEN) * said
+            now = _LISTEN * (hearing @ now) + (1 - _LISTEN) * said
             now[kept] = said[kept]
         labels: Array = now.argmax(axis=1)
         return labels
