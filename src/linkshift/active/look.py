@@ -65,6 +65,7 @@ class Sight:
     partitions: Array  # (c, n)
     shares: Array  # (5, c): of each partition in a feature
     weights: sparse.csr_matrix  # of the graph of neighbours
+    best: Array  # (n,): the partition of the highest quality
 
     @cached_property
     def hearing(self) -> sparse.csr_matrix:
@@ -160,6 +161,7 @@ def look_at(X: Array, *, n_threads: int = 1) -> Look:
             found.labels,
             _shares(found.family, worth),
             graph.weights,
+            found.labels[int(np.argmax(worth))] if len(worth) else np.zeros(n, dtype=np.int64),
         )
         plain = sight.plain(row, row)
     pairs = plain[:_N_SCALED, *np.triu_indices(len(row), 1)].astype(np.float64)

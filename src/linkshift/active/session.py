@@ -371,7 +371,7 @@ class Session:
         self._audits = audits
         found = [one for one in audits.values() if one is not None]
         with one_blas_thread():
-            return estimated(self._memory.state(self._told)[1], found, len(self._answers))
+            return estimated(self._memory.state(self._told)[1].shown, found, len(self._answers))
 
     def _believed(self, place: int, answer: Answer) -> Audit | None:
         """Give what was believed before an answer; None of rows not looked at, or equal ones."""

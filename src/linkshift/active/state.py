@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -95,6 +95,18 @@ class State:
     n_named: int  # clusters with a named item; they come first
 
     @cached_property
+    def shown(self) -> State:
+        """Give the same with the clusters that are shown.
+
+        Before any answer, and with few columns, these are of the partition that the consensus
+        likes best. After the first answer the joined pieces are better.
+        """
+        sight = self.look.sight
+        if sight is None or not self.look.few_columns or self.bending.rows:
+            return self
+        return replace(self, cluster=dense(sight.best[self.row]))
+
+    @cached_property
     def labels(self) -> Array:
         r"""Clusters of rows: those of their items, after rows have heard their neighbours.
 
@@ -102,7 +114,7 @@ class State:
 
         five times, with Y the clusters of items; rows that answers name keep theirs.
         """
-        found: Array = self.cluster[self.item]
+        found: Array = self.shown.cluster[self.item]
         if self.look.sight is None:
             return found
         hearing = self.look.sight.hearing
