@@ -237,7 +237,7 @@ class Session:
         found = [read_answer(a, b, word, confidence, about.purpose) for (a, b), word in said]
         self._answers += found
         self._choice = None
-        self._asked = [one for one in self._asked if _ends(one) not in {a.pair for a in found}]
+        self._asked = [one for one in self._asked if _sorted(one) not in {a.pair for a in found}]
 
     def same(self, *rows: Any) -> None:
         """Say that rows, by id, belong together: as answers to one pair after the other."""
@@ -571,9 +571,5 @@ def _moved(before: Array, now: Array) -> Array:
     return np.asarray(numbers_like(now, before, int(now.max()) + 1)[now] != before)
 
 
-def _sorted(told: Told) -> tuple[int, int]:
-    return min(told.a, told.b), max(told.a, told.b)
-
-
-def _ends(one: Candidate) -> tuple[int, int]:
-    return min(one.a, one.b), max(one.a, one.b)
+def _sorted(pair: Told | Candidate) -> tuple[int, int]:
+    return min(pair.a, pair.b), max(pair.a, pair.b)
