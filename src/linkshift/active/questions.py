@@ -28,6 +28,7 @@ __all__ = ["Branches", "Candidate", "Question", "branches", "candidates"]
 
 _POWER = 0.75
 _MOST = 40  # candidates of a kind
+_AGAIN = 0.5  # what an answer again is worth beside a new one: of other pairs it says nothing
 _ODD_ROW = 0.1  # chance that a row is not of its piece
 
 
@@ -268,7 +269,7 @@ def _slips(state: State) -> Iterator[Candidate]:
         word = "same" if told.same else "different"
         parts = "together" if told.same else "apart"
         yield Candidate(
-            float(_stake(one, other, wrong)),
+            float(_AGAIN * _stake(one, other, wrong)),
             told.a,
             told.b,
             f"To make sure: you said {word}, which alone holds {one:,.0f} and {other:,.0f} rows "

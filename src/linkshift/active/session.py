@@ -240,6 +240,8 @@ class Session:
             for one in told_of(self._answers, self.ids)
             if (found := there.get((*_sorted(one), one.same))) is not None
             and found.confidence == one.confidence
+            # Of links of both kinds neither takes the place of the other.
+            and (*_sorted(one), not one.same) not in there
         }
         self._answers = [
             one
