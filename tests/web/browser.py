@@ -40,7 +40,7 @@ def find_chromium():
 
 
 def chromium_or_skip():
-    """Path of the browser; without one, or without Playwright, the test is skipped, or fails in CI."""
+    """Path of the browser; without it, or Playwright, the test is skipped, or fails in CI."""
     path = find_chromium()
     if path is None:
         missing(f"no browser: none of {', '.join(NAMES)} on PATH, and {VARIABLE} is not set")
@@ -50,7 +50,7 @@ def chromium_or_skip():
 
 
 def missing(reason):
-    """Skip a test that needs a browser, or fail it in CI, where nobody would see that it is skipped."""
+    """Skip a test that needs a browser; in CI, where nobody would notice, fail it."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason}; with CI=true tests in a browser must run", pytrace=False)
     pytest.skip(reason)

@@ -1,4 +1,4 @@
-"""The browser of the tests: what is found, what is skipped, and that no error of a page is missed."""
+"""The browser of the tests: what is found and skipped, and that no error of a page is missed."""
 
 import asyncio
 
@@ -33,7 +33,7 @@ def test_the_variable_is_asked_first(programs, monkeypatch):
     monkeypatch.setenv("LINKSHIFT_CHROMIUM", str(folder / "mine"))
     assert find_chromium() == str(folder / "mine")
     monkeypatch.setenv("LINKSHIFT_CHROMIUM", str(folder / "nobody"))
-    with pytest.raises(pytest.fail.Exception, match="LINKSHIFT_CHROMIUM=.*nobody is no program"):
+    with pytest.raises(pytest.fail.Exception, match=r"LINKSHIFT_CHROMIUM=.*nobody is no program"):
         find_chromium()
 
 
@@ -69,18 +69,19 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("script, told", SCRIPTS.values(), ids=SCRIPTS)
+@pytest.mark.parametrize(("script", "told"), SCRIPTS.values(), ids=SCRIPTS)
 def test_an_error_of_a_page_fails_its_test(browser, script, told):
     with pytest.raises(pytest.fail.Exception, match=told), fresh_page(browser, Errors()) as page:
         page.set_content(f"<script>{script}</script>")
 
 
 def test_an_error_of_a_tab_that_a_page_opens_fails_its_test(browser):
-    opens = "open().document.write(\"<script>console.error('spilt')</scr\" + 'ipt>')"
-    with pytest.raises(pytest.fail.Exception, match="spilt"), fresh_page(browser, Errors()) as page:
-        page.set_content("<button>new</button>")
+    def open_another(page):
         with page.expect_popup():
-            page.evaluate(opens)
+            page.evaluate("open().document.write(\"<script>console.error('spilt')</scr\" + 'ipt>')")
+
+    with pytest.raises(pytest.fail.Exception, match="spilt"), fresh_page(browser, Errors()) as page:
+        open_another(page)
 
 
 def test_warnings_are_no_errors_and_expected_errors_are_taken_out(page, page_errors):
