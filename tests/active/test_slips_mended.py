@@ -97,3 +97,13 @@ def test_an_answer_takes_the_place_of_a_link_of_its_pair():
     session.undo()
     assert session.links == links
     assert session.labels_[0] == session.labels_[1]
+
+
+def test_links_of_both_kinds_are_kept_where_one_of_them_was_answered():
+    X, _ = blobs(30, 2, seed=1)
+    session = Session(X, n_jobs=1)
+    session.answer("different", pair=(0, 1))
+    both = Links([(0, 1)], [(0, 1)])
+    session.links = both
+    assert session.links == both
+    assert len(session.contradictions()) == 1
