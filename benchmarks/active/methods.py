@@ -75,6 +75,7 @@ _SESSION: dict[str, Any] = {
 }
 METHODS: dict[str, Strategy] = {
     OURS: Strategy(strategies.session, **_SESSION),
+    "session + one of five": Strategy(strategies.session_among, **_SESSION),
     "session without audits": Strategy(strategies.session_unaudited, **_SESSION),
     "session + auto": Strategy(strategies.session_auto, **_SESSION),
     "random + auto": Strategy(rivals_random.random_auto, _AT_RANDOM),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ class Oracle:
         self.case = Case() if case is None else case
         self.seed = seed
         self.asked: list[tuple[int, int]] = []
+        self.shown = 0  # rows, over all questions
         self.times: Counter[tuple[int, int]] = Counter()  # that a pair was asked
         self.purposes: Counter[str] = Counter()  # of questions, as far as a strategy tells them
         self.start = 0.0  # seconds before the first question
@@ -74,6 +76,7 @@ class Oracle:
         before = self.times[first, second]
         self.times[first, second] += 1
         self.asked.append((first, second))
+        self.shown += 2
         # A pair has its own draws, so that asking in another order changes no answer.
         unknown, wrong = np.random.default_rng((self.seed, first, second)).random(2)
         if unknown < self.case.unknown:
@@ -81,6 +84,31 @@ class Oracle:
         if before:  # a slip does not repeat
             wrong = np.random.default_rng((self.seed, first, second, before)).random()
         return bool((self.y[first] == self.y[second]) != (wrong < self.case.wrong))
+
+    def which(self, row: int, among: Sequence[int]) -> list[int] | None:
+        """Mark the rows that belong with a row; that is a question more, however many they are.
+
+        Beside one other row it is a question about a pair. A slip is one of the whole question: as
+        likely as not none is marked where one should be; otherwise one that should not be, alone.
+        """
+        if len(among) == 1:
+            answer = self(row, among[0])
+            return None if answer is None else [among[0]] if answer else []
+        if row in among or len(set(among)) < len(among):
+            raise ValueError(f"Row {row} was asked about among {list(among)}: one stands twice.")
+        self.asked.append((row, among[0]))
+        self.shown += 1 + len(among)
+        rng = np.random.default_rng((self.seed, row, *sorted(among)))
+        unknown, wrong, none = rng.random(3)
+        if unknown < self.case.unknown:
+            return None
+        like = [one for one in among if self.y[one] == self.y[row]]
+        if wrong >= self.case.wrong:
+            return like
+        others = [one for one in among if one not in like]
+        if not others or (like and none < 0.5):
+            return []
+        return [int(rng.choice(others))]
 
 
 class Stopwatch:

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.active.methods import METHODS
 from benchmarks.active.oracle import Case, Oracle
 from benchmarks.active.sets import load
-from benchmarks.compare.journal import Journal
+from benchmarks.compare.journal import Journal, Record
 from benchmarks.environment import find_data
 from benchmarks.harness import Array, Cell
 
@@ -55,6 +55,7 @@ class Score:
     rows: int
     classes: int
     cpu: float  # seconds of the processor for all of it, with one thread
+    shown: int = 0  # rows, over all questions: two of a pair
     start: float = 0.0  # wall-clock seconds before the first question
     wall: list[float] = field(default_factory=list)  # of a question: median, 95 %, worst
     estimates: dict[str, list[float]] = field(default_factory=dict)  # value, low, high
@@ -62,13 +63,8 @@ class Score:
     refused: str = ""  # why, where it was refused
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A score, and what it is of."""
-
-    task: Task
-    method: str
-    score: Score
+class Scored(Record[Task, Score]):
+    """What a strategy did on a draw."""
 
     @property
     def aris(self) -> dict[int, float]:
@@ -77,17 +73,21 @@ class Scored:
 
     def cells(self) -> dict[str, Cell]:
         """All of it."""
-        task, score = self.task, self.score
-        about: dict[str, Cell] = {"set": task.name, "case": task.case.text, "draw": task.draw}
+        score = self.score
         aris: dict[str, Cell] = {str(count): ari for count, ari in self.aris.items()}
-        rest: dict[str, Cell] = {"asked": score.asked, "CPU s": score.cpu, "start s": score.start}
+        rest: dict[str, Cell] = {
+            "asked": score.asked,
+            "shown": score.shown,
+            "CPU s": score.cpu,
+            "start s": score.start,
+        }
         if score.wall:
             rest |= dict(zip(("median s", "95 % s", "worst s"), score.wall, strict=True))
         for purpose in score.purposes:
             rest[purpose] = score.purposes[purpose]
         for count, (value, low, high) in score.estimates.items():
             rest[f"estimate at {count}"] = f"{value:.3f} [{low:.3f}, {high:.3f}]"
-        return {**about, "method": self.method, **aris, **rest, "refused": score.refused}
+        return {**self.about, "method": self.method, **aris, **rest, "refused": score.refused}
 
 
 def scores(
@@ -150,6 +150,7 @@ def _judged(task: Task, oracle: Oracle, found: dict[int, Array], cpu: float, ref
         rows=len(y),
         classes=oracle.n_classes,
         cpu=round(cpu, 2),
+        shown=oracle.shown,
         start=round(oracle.start, 3),
         wall=[round(float(one), 5) for one in wall],
         estimates={str(count): list(bound) for count, bound in oracle.estimates.items()},

@@ -22,6 +22,13 @@ def session(X: Array, oracle: Oracle, checkpoints: Sequence[int], seed: int) -> 
     return _session(_own, X, oracle, checkpoints, seed)
 
 
+def session_among(
+    X: Array, oracle: Oracle, checkpoints: Sequence[int], seed: int
+) -> dict[int, Array]:
+    """Show a row beside up to five others, and ask which are like it: a question is a choice."""
+    return _session(_own, X, oracle, checkpoints, seed, among=5)
+
+
 def session_unaudited(
     X: Array, oracle: Oracle, checkpoints: Sequence[int], seed: int
 ) -> dict[int, Array]:
@@ -51,14 +58,19 @@ def _session(
     oracle: Oracle,
     checkpoints: Sequence[int],
     seed: int,
+    *,
+    among: int | None = None,
     **settings: float,
 ) -> dict[int, Array]:
-    """Run a session; a question's seconds are those of an answer, the next question and labels."""
+    """Run a session; a question's seconds are those of an answer, the next question and labels.
+
+    Questions are pairs, or choices ``among`` so many rows.
+    """
     new = import_module("linkshift.active").Session
     _compile()
     with Stopwatch() as clock:
         model = new(X, random_state=seed, **settings)
-        question = model.ask()
+        question = model.ask() if among is None else model.ask_among(among)
     oracle.start = clock.seconds
     found: dict[int, Array] = {}
     for asked in range(max(checkpoints) + 1):
@@ -69,12 +81,19 @@ def _session(
                 oracle.estimates[asked] = Bound(float(ari.value), float(ari.low), float(ari.high))
         if question is None or asked == max(checkpoints):
             break
-        answer = oracle(question.a, question.b)
         oracle.purposes[question.purpose] += 1
-        said = {True: "same", False: "different", None: "unknown"}[answer]
+        if among is None:
+            answer = oracle(question.a, question.b)
+            said = {True: "same", False: "different", None: "unknown"}[answer]
+        else:
+            picked = oracle.which(question.row, question.among)
         with Stopwatch() as clock:
-            model.answer(said)
-            question = model.ask()
+            if among is None:
+                model.answer(said)
+                question = model.ask()
+            else:
+                model.choose(picked)
+                question = model.ask_among(among)
             _ = model.labels_
         oracle.seconds.append(clock.seconds)
     return found | {count: labels(model) for count in checkpoints if count not in found}

@@ -201,6 +201,9 @@ def _seconds(of: Scores) -> Iterator[Row]:
     for method in of.methods:
         mine = [one.score for one in of.found if one.method == method]
         cells: dict[str, Cell] = {"method": method, "runs": len(mine)}
+        cells["rows shown a question"] = float(
+            np.mean([one.shown / max(one.asked, 1) for one in mine])
+        )
         cells["mean CPU s of a run"] = float(np.mean([one.cpu for one in mine]))
         if walls := [one.wall for one in mine if one.wall]:
             median, late, worst = np.array(walls).T * 1e3

@@ -8,7 +8,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
+
+from benchmarks.harness import Cell
 
 _ROOT = Path(__file__).resolve().parents[2]
 FILE = _ROOT / "benchmarks" / "results" / "compare.jsonl"
@@ -25,6 +27,48 @@ def source(of: Sequence[str] = ("src", "benchmarks/auto", "benchmarks/compare"))
             found.update(path.relative_to(_ROOT).as_posix().encode())
             found.update(path.read_bytes())
     return found.hexdigest()[:12]
+
+
+class Named(Protocol):
+    """What has a name in tables."""
+
+    @property
+    def text(self) -> str:
+        """What tables call it."""
+
+
+class Drawn(Protocol):
+    """One draw of one case on one set."""
+
+    @property
+    def name(self) -> str:
+        """The set."""
+
+    @property
+    def case(self) -> Named:
+        """How links or answers are."""
+
+    @property
+    def draw(self) -> int:
+        """Its number."""
+
+
+T = TypeVar("T", bound=Drawn)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Record(Generic[T, S]):
+    """A score, and what it is of."""
+
+    task: T
+    method: str
+    score: S
+
+    @property
+    def about(self) -> dict[str, Cell]:
+        """Set, case and draw."""
+        return {"set": self.task.name, "case": self.task.case.text, "draw": self.task.draw}
 
 
 @dataclass

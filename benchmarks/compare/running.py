@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.auto.methods import certain, sizeable
 from benchmarks.compare.cases import NUMBERS, ONE_A_ROW, Case, bases, given
-from benchmarks.compare.journal import Journal
+from benchmarks.compare.journal import Journal, Record
 from benchmarks.compare.methods import METHODS
 from benchmarks.environment import find_data
 from benchmarks.harness import Cell
@@ -59,24 +59,16 @@ class Score:
     refused: str = ""  # why, where it was refused
 
 
-@dataclass(frozen=True)
-class Scored:
-    """A score, and what it is of."""
-
-    task: Task
-    method: str
-    score: Score
+class Scored(Record[Task, Score]):
+    """What a method did on a draw."""
 
     def cells(self) -> dict[str, Cell]:
         """All of it."""
-        of: dict[str, Cell] = {"set": self.task.name, "case": self.task.case.text}
-        return {**of, "draw": self.task.draw, "method": self.method, **asdict(self.score)}
+        return {**self.about, "method": self.method, **asdict(self.score)}
 
     def progress(self) -> dict[str, Cell]:
         """Enough to see how far a run is."""
-        task = self.task
-        about: dict[str, Cell] = {"set": task.name, "case": task.case.text, "draw": task.draw}
-        return {**about, self.method: self.score.ari, "s": self.score.seconds}
+        return {**self.about, self.method: self.score.ari, "s": self.score.seconds}
 
 
 def scores(tasks: Sequence[Task], methods: Sequence[str], journal: Journal) -> Iterator[Scored]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.helpers import blobs
 from tests.reference import active as twin
 
+from linkshift import Session
 from linkshift.active import look as look_module
 from linkshift.active.estimate import Audit, Figure, chances, draw, estimated
 from linkshift.active.known import Told
@@ -138,3 +139,25 @@ def test_it_prints_one_line():
     assert "\n" not in str(result)
     assert str(result.ari) in str(result)
     assert str(Figure(0.5, 0.25, 0.75)) == "0.50 (0.25 to 0.75)"
+
+
+def test_an_audit_that_was_missed_is_made_up_for():
+    X, y = blobs(200, 4, seed=1)
+    session, purposes = Session(X, n_jobs=1), []
+    for row in range(0, 66, 2):  # by hand: of the 11th to the 33rd nobody was asked
+        session.answer(bool(y[row] == y[row + 1]), pair=(row, row + 1))
+    for _ in range(11):
+        question = session.ask()
+        purposes.append(question.purpose)
+        session.answer(bool(y[question.a] == y[question.b]))
+    assert [i for i, one in enumerate(purposes) if one == "audit"] == [0, 1, 6]
+
+
+def test_without_audits_nobody_says_how_many_there_were():
+    X = blobs(40, 2, seed=1)[0]
+    told = str(Session(X, n_jobs=1).estimate())
+    assert told.endswith("no pair drawn at random has been answered yet")
+    assert "from 0 pairs" not in told
+    session = Session(X, n_jobs=1)
+    session.answer("same", pair=(0, 1), purpose="audit")
+    assert str(session.estimate()).endswith("from 1 pair drawn at random")

@@ -210,7 +210,7 @@ def test_a_session_without_audits():
     oracle = Oracle(np.repeat([0, 1], [4, 8]))
     METHODS["session without audits"].run(np.zeros((12, 2)), oracle, (0, 20), 0)
     assert oracle.purposes == {"learn": 11}
-    assert SESSIONS == (OURS, "session without audits", "session + auto")
+    assert SESSIONS == (OURS, "session + one of five", "session without audits", "session + auto")
 
 
 @pytest.mark.usefixtures("fake")

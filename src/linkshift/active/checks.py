@@ -9,7 +9,7 @@ import numpy as np
 
 from linkshift._core.messages import Refusal
 
-__all__ = ["checked_ids", "checked_seed", "checked_share"]
+__all__ = ["checked_ids", "checked_jobs", "checked_seed", "checked_share"]
 
 
 def checked_ids(ids: Iterable[Hashable] | None, X: Any, n: int) -> list[Any] | None:
@@ -60,3 +60,15 @@ def checked_seed(random_state: Any) -> int:
             parameter="random_state",
         )
     return int(random_state)
+
+
+def checked_jobs(n_jobs: Any) -> int | None:
+    """Take a number of threads, as joblib reads it."""
+    whole = isinstance(n_jobs, (int, np.integer)) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise Refusal(
+            f"n_jobs is {n_jobs!r}.",
+            "Give a whole number of threads, -1 for one a core, or None.",
+            parameter="n_jobs",
+        )
+    return None if n_jobs is None else int(n_jobs)

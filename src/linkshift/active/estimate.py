@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from linkshift._core.arrays import Array
+from linkshift._core.text import counted
 from linkshift.active.state import State
 
 __all__ = ["Audit", "Estimate", "Figure", "chances", "draw", "estimated"]
@@ -76,9 +77,15 @@ class Estimate:
 
     def __str__(self) -> str:
         """Say all of it in one line."""
+        drawn = counted(self.n_audits, "pair")
+        by = (
+            f"from {drawn} drawn at random"
+            if self.n_audits
+            else "as is usual on other data: no pair drawn at random has been answered yet"
+        )
         return (
             f"estimated ARI {self.ari}, precision of pairs {self.precision}, recall {self.recall}; "
-            f"90 % intervals, from {self.n_audits} pairs drawn at random"
+            f"90 % intervals, {by}"
         )
 
 

@@ -21,6 +21,7 @@ over pairs of pieces.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -65,6 +66,17 @@ class Sight:
     partitions: Array  # (c, n)
     shares: Array  # (5, c): of each partition in a feature
     weights: sparse.csr_matrix  # of the graph of neighbours
+    best: Array  # (n,): the partition of the highest quality
+
+    @cached_property
+    def hearing(self) -> sparse.csr_matrix:
+        r"""Rows that hear their neighbours: :math:`D^{-1} W`."""
+        degree = np.asarray(self.weights.sum(axis=1)).ravel()
+        return (sparse.diags(1 / degree) @ self.weights).tocsr()
+
+    @cached_property
+    def _walk(self) -> tuple[sparse.csr_matrix, Array]:
+        return symmetric_walk(self.weights)
 
     def plain(self, a: Array, b: Array) -> Array:
         """Features before they have units: trees, distances, shares, walks, qualities."""
@@ -84,7 +96,7 @@ class Sight:
         """Log of how much of a walk from the one is at the other, beside what chance puts there."""
         flip = len(b) > len(a)
         start, end = (a, b) if flip else (b, a)
-        walk, degree = symmetric_walk(self.weights)
+        walk, degree = self._walk
         step, each = (on * walk).astype(np.float32), np.arange(len(start))
         now = np.zeros((len(degree), len(start)), dtype=np.float32)
         now[start, each] = 1 - on
@@ -150,6 +162,7 @@ def look_at(X: Array, *, n_threads: int = 1) -> Look:
             found.labels,
             _shares(found.family, worth),
             graph.weights,
+            found.labels[int(np.argmax(worth))] if len(worth) else np.zeros(n, dtype=np.int64),
         )
         plain = sight.plain(row, row)
     pairs = plain[:_N_SCALED, *np.triu_indices(len(row), 1)].astype(np.float64)

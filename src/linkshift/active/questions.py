@@ -24,7 +24,7 @@ from linkshift.active.look import Look
 from linkshift.active.slips import slips
 from linkshift.active.state import State, heart
 
-__all__ = ["Branches", "Candidate", "Question", "branches", "candidates"]
+__all__ = ["Branches", "Candidate", "Question", "branches", "candidates", "open_branches"]
 
 _POWER = 0.75
 _MOST = 40  # candidates of a kind
@@ -224,23 +224,31 @@ def _groups_within(state: State, blocked: Array) -> Iterator[Candidate]:
         )
 
 
-def _branches_within(state: State, tree: Branches, blocked: Array) -> Iterator[Candidate]:
-    """Yield branches of pieces without a core, with the nearest core of their cluster."""
+def open_branches(state: State, tree: Branches) -> tuple[Array, Array]:
+    """Find the branches without a core whose pieces are of one cluster.
+
+    And the item of each piece; -1 for pieces that are taken apart.
+    """
     m = len(tree.order)
     whole = np.full(m, -1)
     single = np.flatnonzero(np.bincount(state.piece, minlength=m)[state.piece] == 1)
     whole[state.piece[single]] = single
-    core, owner = state.cores
     marked = whole < 0
-    marked[state.piece[core]] = True
+    marked[state.piece[state.cores[0]]] = True
     label = np.where(whole >= 0, state.cluster[whole], -1)[tree.order]
     marks = np.concatenate([[0], np.cumsum(marked[tree.order])])
     turns = np.concatenate([[0], np.cumsum(np.concatenate([[0], np.diff(label) != 0]))])
     pure = (turns[tree.high] == turns[tree.low + 1]) & (marks[tree.high] == marks[tree.low])
-    node = np.flatnonzero(pure)
+    return np.flatnonzero(pure), whole
+
+
+def _branches_within(state: State, tree: Branches, blocked: Array) -> Iterator[Candidate]:
+    """Yield branches of pieces without a core, with the nearest core of their cluster."""
+    node, whole = open_branches(state, tree)
     if not len(node):
         return
-    k = label[tree.low[node]]
+    core, owner = state.cores
+    k = state.cluster[whole[tree.heart[node]]]
     size = _sizes(state)
     hearts = whole[tree.heart[node]]
     open_ = (owner[None] == k[:, None]) & ~blocked[hearts][:, core]

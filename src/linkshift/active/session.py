@@ -14,11 +14,13 @@ from sklearn.utils import check_array
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import one_blas_thread
+from linkshift.active.among import Choice, Clicks, Joint, joint, marked
 from linkshift.active.belief import beliefs
-from linkshift.active.checks import checked_ids, checked_seed, checked_share
+from linkshift.active.checks import checked_ids, checked_jobs, checked_seed, checked_share
 from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
 from linkshift.active.known import Contradiction, Told
 from linkshift.active.log import Answer, as_links, link_in_words, read_answer, read_links, told_of
+from linkshift.active.looked import Looked
 from linkshift.active.memory import Memory, between_rows
 from linkshift.active.questions import Candidate, Question, candidates
 from linkshift.links import Links
@@ -27,6 +29,7 @@ from linkshift.methods.numbering import numbers_like
 __all__ = ["Session"]
 
 _FIRST_AUDIT = 10  # answers before the first audit
+_DRAWS = 6  # until a pair is found of which answers do not tell
 _RECENT = 25  # answers whose effect is told
 
 
@@ -108,12 +111,13 @@ class Session:
         self.audit, self.random_state, self.n_jobs = (
             checked_share(audit),
             checked_seed(random_state),
-            n_jobs,
+            checked_jobs(n_jobs),
         )
         self._answers: list[Answer] = []
         self._given: list[Told] = []
         self._asked: list[Candidate] = []  # questions that are open
-        self._memory = Memory(self._X, self.random_state, n_jobs)
+        self._choice: Choice | None = None
+        self._memory = Memory(self._X, self.random_state, self.n_jobs)
         self._audits: dict[tuple[Any, ...], Audit | None] = {}
         if links is not None:
             self.links = links
@@ -168,6 +172,74 @@ class Session:
         self._answers.append(read_answer(a, b, answer, confidence, why))
         self._asked = [one for one in self._asked if one not in asked]
 
+    def ask_among(self, n: int = 5) -> Choice | None:
+        """Show a row and up to n others, and ask which are like it; None for no more.
+
+        One look of a person, and up to n answers: `choose` takes them. Audits and questions that
+        confirm an answer come here too, with one other row; one in five choices is an audit.
+        """
+        if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
+            raise Refusal(f"ask_among({n!r})", "Show a whole number of rows, from 1 on.")
+        sight, state = self._memory.state(self._told)
+        others = self._candidates()
+        with one_blas_thread():
+            best = joint(state, sight.tree, self._never(sight), n)
+        if best is not None:
+            others = [one for one in others if one.purpose == "confirm"]
+        if best is None and not others:
+            self._choice = None
+            return None
+        clicks = Clicks.of(self._answers)
+        drawn = self._audit(0) if self._due(clicks.number, clicks.audit) else None
+        if drawn is None and others and (best is None or others[0].at_stake > best.at_stake):
+            one = others[0]
+            drawn = one._replace(a=sight.row(one.a), b=sight.row(one.b))
+        named = self.ids.__getitem__ if self.ids is not None else int
+        if drawn is not None:
+            best = Joint(drawn.at_stake, drawn.a, (drawn.b,), drawn.why)
+        elif best is not None:
+            shown = tuple(sight.row(one) for one in best.among)
+            best = best._replace(row=sight.row(best.row), among=shown)
+        assert best is not None
+        among = tuple(named(one) for one in best.among)
+        purpose = "learn" if drawn is None else drawn.purpose
+        self._choice = Choice(named(best.row), among, best.why, best.at_stake, purpose)
+        return self._choice
+
+    def choose(
+        self,
+        picked: Iterable[Any] | None,
+        confidence: float = 1.0,
+        *,
+        choice: Choice | None = None,
+    ) -> None:
+        """Say which of the rows of a choice are like its row: the others are different from it.
+
+        Each is an answer of its own in the log.
+
+        Parameters
+        ----------
+        picked : iterable of ids, or None
+            Those that are like it, [] for none of them; None where nobody knows.
+        confidence : float, default=1
+            Of all of them, as in `answer`.
+        choice : Choice, default=None
+            Another one than the last.
+        """
+        about = self._choice if choice is None else choice
+        if about is None:
+            raise Refusal(
+                "No choice is open.",
+                "Call ask_among() first, or give the choice: choose(..., choice=...).",
+                parameter="choice",
+            )
+        pairs = [self._pair((about.row, one)) for one in about.among]
+        said = zip(pairs, marked(picked, about.among), strict=True)
+        found = [read_answer(a, b, word, confidence, about.purpose) for (a, b), word in said]
+        self._answers += found
+        self._choice = None
+        self._asked = [one for one in self._asked if _sorted(one) not in {a.pair for a in found}]
+
     def same(self, *rows: Any) -> None:
         """Say that rows, by id, belong together: as answers to one pair after the other."""
         for pair in pairwise(rows):
@@ -188,7 +260,7 @@ class Session:
                 "Answers are numbered from 0 in `log`; without a number the last one goes.",
                 parameter="number",
             )
-        self._asked = []
+        self._asked, self._choice = [], None
         return self._answers.pop(number).as_dict(self.ids)
 
     def run(self, oracle: Callable[[Any, Any], Any], budget: int) -> Self:
@@ -249,7 +321,7 @@ class Session:
             if one.word == "unknown" or (*one.pair, one.word == "same") in stays
         ]
         self._given = [one for key, one in there.items() if key not in stays]
-        self._asked = []
+        self._asked, self._choice = [], None
 
     @property
     def changed(self) -> Array:
@@ -302,7 +374,7 @@ class Session:
         self._audits = audits
         found = [one for one in audits.values() if one is not None]
         with one_blas_thread():
-            return estimated(self._memory.state(self._told)[1], found, len(self._answers))
+            return estimated(self._memory.state(self._told)[1].shown, found, len(self._answers))
 
     def _believed(self, place: int, answer: Answer) -> Audit | None:
         """Give what was believed before an answer; None of rows not looked at, or equal ones."""
@@ -426,17 +498,20 @@ class Session:
             )
         return int(row)
 
-    def _candidates(self) -> list[Candidate]:
-        told = self._told
-        sight, state = self._memory.state(told)
+    def _never(self, sight: Looked) -> frozenset[tuple[int, int]]:
+        """Places of pairs that are not to be asked again."""
         last = {answer.pair: answer for answer in self._answers}
-        never = frozenset(
+        return frozenset(
             sight.places(*pair)
             for pair, answer in last.items()
             # What is not certain may give way to the model, and would be asked for ever.
             if (answer.word == "unknown" or answer.confidence < 1.0)
             and sight.place.keys() >= set(pair)
         )
+
+    def _candidates(self) -> list[Candidate]:
+        sight, state = self._memory.state(self._told)
+        never = self._never(sight)
         with one_blas_thread():
             return candidates(state, sight.tree, never)
 
@@ -450,18 +525,23 @@ class Session:
                 found.append(one)
                 about |= one.about
         found = [one._replace(a=sight.row(one.a), b=sight.row(one.b)) for one in found]
+        audits = [i for i, one in enumerate(self._answers) if one.purpose == "audit"]
+        last = audits[-1] if audits else -1
         for place in range(len(found)):
-            if self._due(len(self._answers) + place):
+            if self._due(len(self._answers) + place, last):
                 drawn = self._audit(place)
                 others = [{one.a, one.b} for i, one in enumerate(found) if i != place]
                 if drawn is not None and {drawn.a, drawn.b} not in others:
-                    found[place] = drawn
+                    found[place], last = drawn, len(self._answers) + place
         return found
 
-    def _due(self, place: int) -> bool:
-        """Whether the question of this number is an audit: one in five, from the eleventh on."""
-        later = place - _FIRST_AUDIT
-        return later >= 0 and int(self.audit * (later + 1)) > int(self.audit * later)
+    def _due(self, place: int, last: int) -> bool:
+        """Whether the question of this number is an audit: one in five, from the eleventh on.
+
+        After the ``last`` one; where there was no pair to draw, the next question makes up for it.
+        """
+        later, before = place - _FIRST_AUDIT, max(last - _FIRST_AUDIT, -1)
+        return int(self.audit * (later + 1)) > int(self.audit * (before + 1))
 
     def _audit(self, place: int) -> Candidate | None:
         """Draw a pair: from one cluster and from two by turns."""
@@ -469,17 +549,17 @@ class Session:
         number = len(self._answers) + place
         rng = np.random.default_rng([self.random_state, number])
         done = sum(answer.purpose == "audit" for answer in self._answers)
-        with one_blas_thread():
-            drawn = draw(state, (done + place) % 2 == 0, rng)
-        if drawn is None:
-            return None
-        a, b = drawn
         last = {answer.pair for answer in self._answers}
-        rows = sight.row(a), sight.row(b)
-        if state.known.says(a, b) is not None or tuple(sorted(rows)) in last:
-            return None
         why = "Drawn at random, to measure how good the clusters are."
-        return Candidate(0.0, *rows, why, frozenset(), "audit", 0.0)
+        for attempt in range(_DRAWS):  # by turns; where all pairs of one kind are known, the other
+            with one_blas_thread():
+                drawn = draw(state, (done + place + (2 * attempt >= _DRAWS)) % 2 == 0, rng)
+            if drawn is None:
+                continue
+            rows = sight.row(drawn[0]), sight.row(drawn[1])
+            if state.known.says(*drawn) is None and tuple(sorted(rows)) not in last:
+                return Candidate(0.0, *rows, why, frozenset(), "audit", 0.0)
+        return None
 
     def _question(self, one: Candidate) -> Question:
         a, b = (one.a, one.b) if self.ids is None else (self.ids[one.a], self.ids[one.b])
@@ -491,5 +571,5 @@ def _moved(before: Array, now: Array) -> Array:
     return np.asarray(numbers_like(now, before, int(now.max()) + 1)[now] != before)
 
 
-def _sorted(told: Told) -> tuple[int, int]:
-    return min(told.a, told.b), max(told.a, told.b)
+def _sorted(pair: Told | Candidate) -> tuple[int, int]:
+    return min(pair.a, pair.b), max(pair.a, pair.b)

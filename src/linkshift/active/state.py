@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit, logit
 
 from linkshift._core.arrays import Array
@@ -106,6 +105,18 @@ class State:
     rate: float  # of slips
 
     @cached_property
+    def shown(self) -> State:
+        """Give the same with the clusters that are shown.
+
+        Before any answer, and with few columns, these are of the partition that the consensus
+        likes best. After the first answer the joined pieces are better.
+        """
+        sight = self.look.sight
+        if sight is None or not self.look.few_columns or self.bending.rows:
+            return self
+        return replace(self, cluster=dense(sight.best[self.row]))
+
+    @cached_property
     def labels(self) -> Array:
         r"""Clusters of rows: those of their items, after rows have heard their neighbours.
 
@@ -113,17 +124,16 @@ class State:
 
         five times, with Y the clusters of items; rows that answers name keep theirs.
         """
-        found: Array = self.cluster[self.item]
+        found: Array = self.shown.cluster[self.item]
         if self.look.sight is None:
             return found
-        weights = self.look.sight.weights
-        step = sparse.diags(_LISTEN / np.asarray(weights.sum(axis=1)).ravel()) @ weights
+        hearing = self.look.sight.hearing
         k, rows = int(found.max()) + 1, np.arange(len(found))
         said = np.zeros((len(found), k))
         said[rows, found] = 1.0
         kept, now = np.array(self.bending.rows, dtype=np.int64), said
         for _ in range(_SPREADS):
-            now = step @ now + (1 - _LISTEN) * said
+            now = _LISTEN * (hearing @ now) + (1 - _LISTEN) * said
             now[kept] = said[kept]
         labels: Array = now.argmax(axis=1)
         return labels
