@@ -169,3 +169,20 @@ def test_the_last_answer_to_a_pair_counts_and_stands_where_it_was_said():
     assert as_links(told, names).cannot_ids == (("w", "x"), ("v", "u"))
     assert told_of(log, names)[0].name == "'w' and 'x' different"
     assert Answer(3, 1, "same").pair == (1, 3)
+
+
+def test_what_confirms_an_answer_is_counted_with_it():
+    words = [("same", "audit"), ("different", "confirm"), ("unknown", "confirm")]
+    words += [("same", "confirm"), ("same", "confirm"), ("different", "learn")]
+    counts = []
+    for n in range(1, len(words) + 1):
+        log = [read_answer(0, 1, word, 1.0, purpose) for word, purpose in words[:n]]
+        counts.append([(one.same, one.times, one.against, one.audit) for one in told_of(log, None)])
+    assert counts == [
+        [(True, 1, 0, True)],
+        [(False, 1, 1, True)],
+        [],
+        [(True, 2, 1, True)],
+        [(True, 3, 1, True)],
+        [(False, 1, 0, False)],  # not to confirm: by hand
+    ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.helpers import blobs
 from tests.reference import active as twin
@@ -29,6 +29,7 @@ def test_walks_are_those_of_dense_algebra(seed, n, d):
 
 @settings(max_examples=15, deadline=None)
 @given(seeds, st.integers(2, 40), st.integers(1, 9))
+@example(0, 5, 9)  # smoothed, all are in one place but for rounding
 def test_features_are_of_unordered_pairs_and_finite(seed, n, d):
     look = look_at(np.random.default_rng(seed).normal(size=(n, d)))
     assert look.features.shape == (N_FEATURES, len(look), len(look))

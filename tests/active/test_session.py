@@ -197,7 +197,8 @@ def test_links_are_what_they_were_set_to(kind, first, some, later, mixed):
     session.links = links
     assert session.links == links
     assert set(session.links.must_ids) == set(links.must_ids)
-    assert same_partition(session.labels_, Session(data(kind)[0], links, n_jobs=1).labels_)
+    if not session.contradictions():  # links that were given come before answers
+        assert same_partition(session.labels_, Session(data(kind)[0], links, n_jobs=1).labels_)
     session.links = session.links
     assert session.links == links
 

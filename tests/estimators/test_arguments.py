@@ -101,7 +101,7 @@ def references(name, d):
     """What comes out without the links in question."""
     if VARIANTS[name].needs:
         return [fitted(name, d, links=links) for links in REFERENCES]
-    return [fitted(name, d)]
+    return [fitted_kind(name, "none", d)]
 
 
 @cache

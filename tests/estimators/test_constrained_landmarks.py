@@ -1,5 +1,7 @@
 """ConstrainedMeanShift by landmarks: linked rows whole, as faithful as it says, links hold."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,11 +23,18 @@ def problem(n=1500, n_links=80, d=4, k=6, seed=1):
     return X, y, Links.sample(y, n_links, random_state=seed)
 
 
+@cache
+def exact_fit(dtype=np.float64):
+    """What several tests compare with: the problem as it is, without landmarks."""
+    X, _, links = problem()
+    return ConstrainedMeanShift(landmarks=None).fit(X.astype(dtype), links=links)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_as_exact(dtype):
     X, y, links = problem()
     X = X.astype(dtype)
-    exact = ConstrainedMeanShift(landmarks=None).fit(X, links=links)
+    exact = exact_fit(dtype)
     found = ConstrainedMeanShift(landmarks=300).fit(X, links=links)
     assert adjusted_rand_score(exact.labels_, found.labels_) > 0.95
     assert adjusted_rand_score(y, found.labels_) > 0.95
@@ -50,9 +59,7 @@ def test_linked_rows_are_shifted_themselves():
 @pytest.mark.parametrize("landmarks", [1500, 1400])
 def test_as_many_points_as_rows_are_exact(landmarks):
     X, _, links = problem()
-    exact, found = (
-        ConstrainedMeanShift(landmarks=m).fit(X, links=links) for m in (None, landmarks)
-    )
+    exact, found = exact_fit(), ConstrainedMeanShift(landmarks=landmarks).fit(X, links=links)
     np.testing.assert_array_equal(exact.labels_, found.labels_)
     np.testing.assert_array_equal(exact.shifted_, found.shifted_)
     assert not hasattr(found, "fidelity_")
@@ -61,7 +68,7 @@ def test_as_many_points_as_rows_are_exact(landmarks):
 def test_auto_is_exact_up_to_a_size_and_says_so_beyond(monkeypatch):
     X, _, links = problem()
     small = ConstrainedMeanShift().fit(X, links=links)  # a warning would be an error here
-    exact = ConstrainedMeanShift(landmarks=None).fit(X, links=links)
+    exact = exact_fit()
     np.testing.assert_array_equal(small.labels_, exact.labels_)
     monkeypatch.setattr(module, "MOST_ROWS", 1000)
     monkeypatch.setattr(module, "N_LANDMARKS", 200)

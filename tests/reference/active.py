@@ -193,3 +193,51 @@ def at_share(values, share):
         if sum_so_far >= share * total:
             return value
     return values[-1][0]
+
+
+# Slips --------------------------------------------------------------------------------------------
+
+
+def sides_of(told, all_told):
+    """Rows that answers name on either side of one answer, by a walk without it.
+
+    None where another answer stands in for it: of "same" where the walk gets to the other side, of
+    "different" where another one is between the same two groups.
+    """
+
+    def reached(start):
+        rows, todo = {start}, [start]
+        while todo:
+            at = todo.pop()
+            for other in all_told:
+                if other.same and other != told and at in (other.a, other.b):
+                    there = other.b if at == other.a else other.a
+                    if there not in rows:
+                        rows.add(there)
+                        todo.append(there)
+        return rows
+
+    one, other = reached(told.a), reached(told.b)
+    if told.same:
+        return None if told.b in one else (one, other)
+    between = [
+        each
+        for each in all_told
+        if not each.same and ({each.a, each.b} & one and {each.a, each.b} & other)
+    ]
+    return (one, other) if len(between) == 1 else None
+
+
+def share_of_slips(scores, times, against, slips=1.0, right=40.0):
+    """Mean of the posterior of the share of slips, over a grid finer than any use of it."""
+    grid = np.linspace(0.0001, 0.3999, 4000)
+    weight = []
+    for share in grid:
+        value = share**slips * (1 - share) ** right
+        for score, said, not_said in zip(scores, times, against, strict=True):
+            chance = logistic(0.8 * score)
+            fine = (1 - share) ** said * share**not_said
+            slip = share**said * (1 - share) ** not_said
+            value *= chance * fine + (1 - chance) * slip
+        weight.append(value)
+    return float(np.average(grid, weights=weight))

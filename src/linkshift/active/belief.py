@@ -21,11 +21,14 @@ from scipy.special import expit
 
 from linkshift._core.arrays import Array
 
-__all__ = ["Prior", "beliefs", "posterior", "prior"]
+__all__ = ["Prior", "beliefs", "left_out", "posterior", "prior"]
 
 _STEPS = 50
 _SETTLED = 1e-9
 _SHORTEST = 1e-4  # of a Newton step
+PAIR = 0.8  # weight of the score of a pair by other answers, where a slip is looked for
+_BEFORE = (1.0, 40.0)  # slips and right answers, before any
+_RATES = np.linspace(0.0025, 0.3975, 80)
 _NARROW = 2.0  # by which the precision over sets is multiplied: answers are few, and picked
 
 
@@ -80,6 +83,42 @@ def posterior(features: Array, same: Array, weight: Array, before: Prior) -> Arr
             break
         last = now
     return found
+
+
+def left_out(features: Array, same: Array, weight: Array, found: Array, before: Prior) -> Array:
+    r"""Score of each pair that was answered, by the other answers alone.
+
+    One Newton step from the weights found, without the answer, and shrunk for what is not known of
+    the weights:
+
+    .. math:: s_{-i} = \frac{s_i + w_i (p_i - y_i) \, v_i}{\sqrt{1 + \pi v_i / 8}}, \qquad
+              v_i = \frac{h_i}{1 - w_i p_i (1 - p_i) h_i}, \quad h_i = \phi_i^\top H^{-1} \phi_i
+    """
+    score = features @ found
+    chance = expit(score)
+    bent = weight * chance * (1 - chance)
+    bend = (features * bent[:, None]).T @ features + before.precision
+    lever = (features * np.linalg.solve(bend, features.T).T).sum(axis=1)
+    spread = lever / np.maximum(1 - bent * lever, 1e-6)
+    alone: Array = score + weight * (chance - same) * spread
+    return alone / np.sqrt(1 + np.pi * spread / 8)
+
+
+def rate_of_slips(score: Array, times: Array, against: Array) -> float:
+    """Estimate the share of slips among answers: the mean of its posterior.
+
+    Parameters
+    ----------
+    score : (q,), of what was said, by the other answers
+    times, against : (q,), how often it was said, and the opposite
+    """
+    fits = _BEFORE[0] * np.log(_RATES) + _BEFORE[1] * np.log1p(-_RATES)
+    right, times, against = expit(PAIR * score)[:, None], times[:, None], against[:, None]
+    fine = _RATES**against * (1 - _RATES) ** times
+    slip = _RATES**times * (1 - _RATES) ** against
+    fits = fits + np.log(right * fine + (1 - right) * slip).sum(axis=0)
+    weight = np.exp(fits - fits.max())
+    return float((weight * _RATES).sum() / weight.sum())
 
 
 def beliefs(weights: Array, features: Array) -> Array:

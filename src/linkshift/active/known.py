@@ -19,6 +19,8 @@ class Told(NamedTuple):
     name: str  # what messages call it
     given: bool = False  # a link, not an answer of the session
     audit: bool = False  # of a pair that was drawn at random
+    times: int = 1  # that it was said
+    against: int = 0  # and the opposite
 
 
 @dataclass(frozen=True)

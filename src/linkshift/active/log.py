@@ -89,23 +89,33 @@ def read_answer(a: int, b: int, word: Any, confidence: Any, purpose: str) -> Ans
 
 
 def told_of(answers: Iterable[Answer], ids: list[Any] | None) -> list[Told]:
-    """Give what counts of the answers: of each pair the last one, unless it is unknown."""
-    last: dict[tuple[int, int], Answer] = {}
+    """Give what counts of the answers: of each pair the last one, unless it is unknown.
+
+    Where it confirms an earlier one, or does not, it is told how often either was said.
+    """
+    last: dict[tuple[int, int], list[Answer]] = {}
     for answer in answers:
-        last.pop(answer.pair, None)  # so that it stands where it was said last
-        last[answer.pair] = answer
-    return [
-        Told(
-            one.a,
-            one.b,
-            one.word == "same",
-            one.confidence,
-            in_words(one.a, one.b, one.word, ids),
-            audit=one.purpose == "audit",
-        )
-        for one in last.values()
-        if one.word != "unknown"
-    ]
+        # Popped so that it stands where it was said last.
+        said = last.pop(answer.pair, [])
+        last[answer.pair] = [*(said if answer.purpose == "confirm" else ()), answer]
+    return [_counted(said, ids) for said in last.values() if said[-1].word != "unknown"]
+
+
+def _counted(said: list[Answer], ids: list[Any] | None) -> Told:
+    """Count what was said of one pair."""
+    one = said[-1]
+    words = [answer.word for answer in said if answer.word != "unknown"]
+    times = words.count(one.word)
+    return Told(
+        one.a,
+        one.b,
+        one.word == "same",
+        one.confidence,
+        in_words(one.a, one.b, one.word, ids),
+        audit=said[0].purpose == "audit",
+        times=times,
+        against=len(words) - times,
+    )
 
 
 def in_words(a: int, b: int, word: str, ids: list[Any] | None) -> str:

@@ -53,6 +53,7 @@ _HILLS_AND_COMMUNITIES = (4, 5, 6)  # families of the consensus
 _USUAL, _MOST_CLUSTERS = 15.0, 200.0
 _FAINT = 1e-6
 _LEAST_WEIGHT = 1e-4  # of a partition that counts
+_ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +146,7 @@ def look_at(X: Array, *, n_threads: int = 1) -> Look:
     sight, plain = None, np.zeros((_N_PLAIN, n, n), dtype=np.float32)
     if n >= FEW:
         graph = neighbour_graph(X)
-        axes, smooth = graph.spectrum(), mean_of_neighbours(X, graph)
+        axes, smooth = graph.spectrum(), mean_of_neighbours(X - X.mean(axis=0), graph)
         spaces = (smooth, *(axes.diffusion(time) for time in TIMES))
         found = candidates(X, graph, n_threads=n_threads)
         worth = quality(found, graph.weights, agreement(found), X.shape[1])
@@ -195,8 +196,10 @@ def _hearts(points: Array, piece: Array) -> tuple[Array, Array]:
 
 
 def _distances(a: Array, b: Array) -> Array:
-    square = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None] - 2 * (a @ b.T)
-    found: Array = np.sqrt(np.maximum(square, 0.0))
+    """Give distances of points about the origin; what rounding makes of none is none."""
+    sizes = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None]
+    square = sizes - 2 * (a @ b.T)
+    found: Array = np.sqrt(np.where(square > _ROUNDING * sizes, square, 0.0))
     return found
 
 

@@ -21,18 +21,15 @@ import numpy as np
 from linkshift._core.arrays import Array
 from linkshift.active._loops import join
 from linkshift.active.look import Look
+from linkshift.active.slips import slips
 from linkshift.active.state import State, heart
 
 __all__ = ["Branches", "Candidate", "Question", "branches", "candidates", "open_branches"]
 
 _POWER = 0.75
 _MOST = 40  # candidates of a kind
-_SURE = 0.01  # no belief is surer, when slips are looked for
+_AGAIN = 0.5  # what an answer again is worth beside a new one: of other pairs it says nothing
 _ODD_ROW = 0.1  # chance that a row is not of its piece
-_SLIPS = (
-    1.0,
-    40.0,
-)  # answers that were wrong and right, of those that were confirmed, before any was
 
 
 @dataclass(frozen=True)
@@ -106,12 +103,10 @@ def candidates(
     state: State,
     tree: Branches,
     never: frozenset[tuple[int, int]] = frozenset(),
-    confirmed: tuple[frozenset[tuple[int, int]], int] = (frozenset(), 0),
 ) -> list[Candidate]:
     """All that could be asked, the most at stake first.
 
-    Pairs that nobody could tell are ``never`` asked again. Of answers that were ``confirmed`` there
-    are the pairs, and how many of them had been slips.
+    Pairs that nobody could tell are ``never`` asked again.
     """
     blocked = np.zeros(state.belief.shape, dtype=bool)
     for a, b in never:
@@ -131,7 +126,7 @@ def candidates(
         ]
 
     found = new(found) or new(list(_rows_of_pieces(state)))
-    found += _slips(state, *confirmed)
+    found += _slips(state)
     return sorted(found, key=lambda one: (-one.at_stake, one.a, one.b))
 
 
@@ -276,86 +271,21 @@ def _branches_within(state: State, tree: Branches, blocked: Array) -> Iterator[C
             )
 
 
-def _slips(
-    state: State, confirmed: frozenset[tuple[int, int]], n_slips: int
-) -> Iterator[Candidate]:
-    r"""Answers that may have been slips, by what is on their two sides.
-
-    .. math:: P(\text{slip}) = \frac{\epsilon \, (1 - p)}{\epsilon \, (1 - p) + (1 - \epsilon) \, p}
-
-    with p what the model believes of the answer, and :math:`\epsilon` the share of slips among
-    answers that were confirmed, with one slip and 40 right answers added. An answer that chains of
-    others say, too, is none.
-    """
-    slips, right = _SLIPS[0] + n_slips, _SLIPS[1] + len(confirmed) - n_slips
-    rate = slips / (slips + right)
-    sides = _sides(state)
-    for told in state.bending.taken:
-        if _pair(told.a, told.b) in confirmed or (told.a, told.b) not in sides or told.given:
-            continue
-        one, other = sides[told.a, told.b]
-        p = float(np.clip(state.belief[state.item[told.a], state.item[told.b]], _SURE, 1 - _SURE))
-        p = p if told.same else 1 - p
-        wrong = rate * (1 - p) / (rate * (1 - p) + (1 - rate) * p)
+def _slips(state: State) -> Iterator[Candidate]:
+    """Answers that may have been slips: see `linkshift.active.slips`."""
+    for told, (one, other, _), wrong in slips(state):
         word = "same" if told.same else "different"
         parts = "together" if told.same else "apart"
         yield Candidate(
-            float(_stake(one, other, wrong)),
+            float(_AGAIN * _stake(one, other, wrong)),
             told.a,
             told.b,
             f"To make sure: you said {word}, which alone holds {one:,.0f} and {other:,.0f} rows "
-            f"{parts}; the model believes it by {p:.0%}.",
+            f"{parts}; it was a slip by {wrong:.0%}.",
             frozenset((int(state.cluster[state.item[told.a]]),)),
             "confirm",
             float(min(one, other) * wrong),
         )
-
-
-def _sides(state: State) -> dict[tuple[int, int], tuple[float, float]]:
-    """Rows on either side of each answer that no other answer stands in for."""
-    weight = dict.fromkeys(state.bending.rows, 0.0)
-    named = np.flatnonzero(state.named >= 0)
-    if not len(named):
-        return {}
-    of_item = named[state.belief[:, named].argmax(axis=1)]
-    for item, size in zip(of_item, state.size, strict=True):
-        weight[int(state.named[item])] += float(size)
-    edges: dict[int, list[int]] = {}
-    total: dict[int, float] = {}
-    between: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for told in state.bending.taken:
-        if told.same:
-            edges.setdefault(told.a, []).append(told.b)
-            edges.setdefault(told.b, []).append(told.a)
-        else:
-            groups = _pair(state.bending.root(told.a), state.bending.root(told.b))
-            between.setdefault(groups, []).append((told.a, told.b))
-    for row, own in weight.items():
-        root = state.bending.root(row)
-        total[root] = total.get(root, 0.0) + own
-    found: dict[tuple[int, int], tuple[float, float]] = {}
-    seen: set[int] = set()
-    for start in weight:
-        if start in seen:
-            continue
-        seen.add(start)
-        order, parent = [start], {start: -1}
-        for at in order:
-            for there in edges.get(at, ()):
-                if there not in seen:
-                    seen.add(there)
-                    parent[there] = at
-                    order.append(there)
-        inside = {row: weight[row] for row in order}
-        for at in reversed(order[1:]):
-            inside[parent[at]] += inside[at]
-        for at in order[1:]:
-            sides = inside[at], max(inside[start] - inside[at], 0.0)
-            found[at, parent[at]] = found[parent[at], at] = sides
-    for (one, other), pairs in between.items():
-        if len(pairs) == 1:
-            found[pairs[0]] = total[one], total[other]
-    return found
 
 
 def _rows_of_pieces(state: State) -> Iterator[Candidate]:

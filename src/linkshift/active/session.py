@@ -77,7 +77,8 @@ class Session:
     The first look takes time and memory with the square of the rows, 2,500 at most; other rows go
     with the nearest of these, and rows that answers name are always looked at. Answers are closed:
     who is the same as the same is the same. A later answer to a pair takes the place of an earlier
-    one; of answers that contradict each other the least probable is set aside (`contradictions`).
+    one, or of a link that was given; of answers that contradict each other the least probable is
+    set aside (`contradictions`), and an answer that may have been a slip is asked for again.
 
     Examples
     --------
@@ -311,6 +312,8 @@ class Session:
             for one in told_of(self._answers, self.ids)
             if (found := there.get((*_sorted(one), one.same))) is not None
             and found.confidence == one.confidence
+            # Of links of both kinds neither takes the place of the other.
+            and (*_sorted(one), not one.same) not in there
         }
         self._answers = [
             one
@@ -325,7 +328,7 @@ class Session:
         """Rows whose label the last answer moved."""
         if not self._answers:
             return np.zeros(0, dtype=np.int64)
-        before = self._memory.labels(self._given + told_of(self._answers[:-1], self.ids))
+        before = self._memory.labels(self._told_by(self._answers[:-1]))
         return np.flatnonzero(_moved(before, self.labels_))
 
     def probability(self, a: Any, b: Any) -> float:
@@ -375,7 +378,7 @@ class Session:
 
     def _believed(self, place: int, answer: Answer) -> Audit | None:
         """Give what was believed before an answer; None of rows not looked at, or equal ones."""
-        sight, before = self._memory.state(self._given + told_of(self._answers[:place], self.ids))
+        sight, before = self._memory.state(self._told_by(self._answers[:place]))
         if not {answer.a, answer.b} <= sight.place.keys():
             return None
         a, b = sight.place[answer.a], sight.place[answer.b]
@@ -387,7 +390,7 @@ class Session:
         n = len(self._X)
         told = ""
         if recent:
-            before = self._memory.labels(self._given + told_of(self._answers[:-recent], self.ids))
+            before = self._memory.labels(self._told_by(self._answers[:-recent]))
             share = _moved(before, self.labels_).sum() / n
             last = "answer" if recent == 1 else f"{recent} answers"
             told = f"The last {last} changed {share:.1%} of the rows; "
@@ -458,7 +461,13 @@ class Session:
 
     @property
     def _told(self) -> list[Told]:
-        return self._given + told_of(self._answers, self.ids)
+        return self._told_by(self._answers)
+
+    def _told_by(self, answers: list[Answer]) -> list[Told]:
+        """Give links and answers; an answer takes the place of a link of the same pair."""
+        said = told_of(answers, self.ids)
+        pairs = {_sorted(one) for one in said}
+        return [one for one in self._given if _sorted(one) not in pairs] + said
 
     @cached_property
     def _position(self) -> dict[Any, int]:
@@ -503,17 +512,8 @@ class Session:
     def _candidates(self) -> list[Candidate]:
         sight, state = self._memory.state(self._told)
         never = self._never(sight)
-        confirmed: set[tuple[int, int]] = set()
-        said: dict[tuple[int, int], str] = {}
-        slips = 0
-        for answer in self._answers:
-            looked = sight.place.keys() >= {answer.a, answer.b}
-            if answer.purpose == "confirm" and answer.word != "unknown" and looked:
-                confirmed.add(sight.places(*answer.pair))
-                slips += said.get(answer.pair, answer.word) != answer.word
-            said[answer.pair] = answer.word
         with one_blas_thread():
-            return candidates(state, sight.tree, never, (frozenset(confirmed), slips))
+            return candidates(state, sight.tree, never)
 
     def _batch(self, n: int) -> list[Candidate]:
         """Pick the most at stake, each about another part; audits when they are due."""

@@ -7,12 +7,20 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from linkshift._core.arrays import Array
 from linkshift._core.labels import dense
 from linkshift._core.threads import one_blas_thread
 from linkshift.active._loops import join
-from linkshift.active.belief import beliefs, posterior, prior
+from linkshift.active.belief import (
+    PAIR,
+    beliefs,
+    left_out,
+    posterior,
+    prior,
+    rate_of_slips,
+)
 from linkshift.active.known import Known, Told
 from linkshift.active.look import Look
 
@@ -93,6 +101,8 @@ class State:
     belief: Array  # (i, i)
     cluster: Array  # (i,)
     n_named: int  # clusters with a named item; they come first
+    alone: dict[Told, float]  # the score of "same" of each answer's pair, by the others
+    rate: float  # of slips
 
     @cached_property
     def shown(self) -> State:
@@ -157,14 +167,15 @@ def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
     there is none.
     """
     with one_blas_thread():
-        weights, trust, kept = _learned(faces, told)
+        learned = _learned(faces, told)
+        trust, kept = learned.trust, learned.kept
         told, trust = [told[i] for i in kept], [trust[i] for i in kept]
         known = Known.of(told, trust)
         taken: set[Told] = set()  # audits that bend
         while True:
             some = [i for i, one in enumerate(told) if not one.audit or one in taken]
             bending = Known.of([told[i] for i in some], [trust[i] for i in some])
-            state = _clustered(look, faces, known, bending, weights)
+            state = _clustered(look, faces, known, bending, learned)
             audits = {one for one in known.taken if one.audit} - taken
             against = {one for one in audits if state.breaks(one)}
             if not against:
@@ -172,30 +183,56 @@ def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
             taken |= against
 
 
-def _learned(faces: Faces, told: list[Told]) -> tuple[Array, list[float], list[int]]:
-    """Weights of the model, and how far each answer is to be trusted."""
+class Learned(NamedTuple):
+    """What answers say of the model, and the model of the answers."""
+
+    weights: Array
+    alone: dict[Told, float]
+    rate: float
+    trust: list[float]  # in each answer
+    kept: list[int]  # answers that do not give way to the model
+
+
+def _learned(faces: Faces, told: list[Told]) -> Learned:
+    """Fit the model, and say how far each answer is to be trusted."""
     before = prior()
     if not told:
-        return before.mean, [], []
-    a, b, same, confidence, *_ = (np.array(column) for column in zip(*told, strict=True))
-    features, same = faces.of_pairs(a, b), same.astype(float)
-    weights = posterior(features, same, confidence.astype(float), before)
-    score = features @ weights
-    right = 1 / (1 + np.exp(np.where(same > 0, -score, score)))
-    # Certain answers before others, and the probable before the improbable.
-    trust = (confidence == 1.0) + confidence.astype(float) + 0.5 * np.round(right, 9)
+        return Learned(before.mean, {}, rate_of_slips(*np.zeros((3, 0))), [], [])
+    a, b, said, sure, _, given, _, times, against = (np.array(c) for c in zip(*told, strict=True))
+    features, same, sure = faces.of_pairs(a, b), said.astype(float), sure.astype(float)
+    weights = posterior(features, same, sure, before)
+    alone = left_out(features, same, sure, weights, before)
+    sign, certain = np.where(said, 1.0, -1.0), sure == 1.0
+    some = certain & ~given
+    rate = rate_of_slips((sign * alone)[some], times[some], against[some])
+    right = expit(PAIR * sign * alone + (times - against) * logit(1 - rate))
+    # Certain links before certain answers, these before others, the probable before the improbable.
+    trust = (1 + given) * certain + sure + 0.5 * np.round(right, 9)
     # An answer that is not certain gives way to the model.
-    kept = (confidence == 1.0) | (confidence * right >= (1 - confidence) * (1 - right))
-    return weights, trust.tolist(), np.flatnonzero(kept).tolist()
+    chance = expit(sign * (features @ weights))
+    kept = certain | (sure * chance >= (1 - sure) * (1 - chance))
+    scores = dict(zip(told, alone.tolist(), strict=True))
+    return Learned(weights, scores, rate, trust.tolist(), np.flatnonzero(kept).tolist())
 
 
-def _clustered(look: Look, faces: Faces, known: Known, bending: Known, weights: Array) -> State:
+def _clustered(look: Look, faces: Faces, known: Known, bending: Known, learned: Learned) -> State:
     items = _items(look, bending)
-    belief = faces.beliefs(weights, items.row)
+    belief = faces.beliefs(learned.weights, items.row)
     belief = (belief + belief.T) / 2
     np.fill_diagonal(belief, 1.0)
     cluster, n_named = _clusters(belief, items)
-    return State(look, known, bending, weights, *items, belief, cluster, n_named)
+    return State(
+        look,
+        known,
+        bending,
+        learned.weights,
+        *items,
+        belief,
+        cluster,
+        n_named,
+        learned.alone,
+        learned.rate,
+    )
 
 
 class Items(NamedTuple):
