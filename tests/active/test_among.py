@@ -58,9 +58,8 @@ def test_nothing_known_is_shown_and_nothing_twice(kind, some, n, audit):
             return
         assert 1 <= len(choice.among) <= n
         assert len({choice.row, *choice.among}) == len(choice.among) + 1
-        unknown = {
-            frozenset((one["a"], one["b"])) for one in session.log if one["word"] == "unknown"
-        }
+        last = {frozenset((one["a"], one["b"])): one["word"] for one in session.log}
+        unknown = {pair for pair, word in last.items() if word == "unknown"}
         same, different = closed(session)
         for one in choice.among:
             assert frozenset((choice.row, one)) not in unknown
