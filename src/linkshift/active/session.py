@@ -14,22 +14,20 @@ from sklearn.utils import check_array
 from linkshift._core.arrays import Array
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import one_blas_thread
-from linkshift.active.among import Choice, Clicks, Joint, joint, marked
+from linkshift.active.among import Choice, marked
 from linkshift.active.belief import beliefs
 from linkshift.active.checks import checked_ids, checked_jobs, checked_seed, checked_share
-from linkshift.active.estimate import Audit, Estimate, audit, draw, estimated
+from linkshift.active.estimate import Audit, Estimate, audit, estimated
 from linkshift.active.known import Contradiction, Told
 from linkshift.active.log import Answer, as_links, link_in_words, read_answer, read_links, told_of
-from linkshift.active.looked import Looked
 from linkshift.active.memory import Memory, between_rows
-from linkshift.active.questions import Candidate, Question, candidates
+from linkshift.active.picking import Picking
+from linkshift.active.questions import Candidate, Question
 from linkshift.links import Links
 from linkshift.methods.numbering import numbers_like
 
 __all__ = ["Session"]
 
-_FIRST_AUDIT = 10  # answers before the first audit
-_DRAWS = 6  # until a pair is found of which answers do not tell
 _RECENT = 25  # answers whose effect is told
 
 
@@ -132,7 +130,7 @@ class Session:
         """
         if n is not None and (not isinstance(n, int) or isinstance(n, bool) or n < 1):
             raise Refusal(f"ask({n!r})", "Ask for a whole number of questions, from 1 on.")
-        found = self._batch(1 if n is None else n)
+        found = self._picking.batch(1 if n is None else n)
         self._asked = list(found)
         if n is None:
             return self._question(found[0]) if found else None
@@ -180,30 +178,13 @@ class Session:
         """
         if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
             raise Refusal(f"ask_among({n!r})", "Show a whole number of rows, from 1 on.")
-        sight, state = self._memory.state(self._told)
-        others = self._candidates()
-        with one_blas_thread():
-            best = joint(state, sight.tree, self._never(sight), n)
-        if best is not None:
-            others = [one for one in others if one.purpose == "confirm"]
-        if best is None and not others:
-            self._choice = None
-            return None
-        clicks = Clicks.of(self._answers)
-        drawn = self._audit(0) if self._due(clicks.number, clicks.audit) else None
-        if drawn is None and others and (best is None or others[0].at_stake > best.at_stake):
-            one = others[0]
-            drawn = one._replace(a=sight.row(one.a), b=sight.row(one.b))
-        named = self.ids.__getitem__ if self.ids is not None else int
-        if drawn is not None:
-            best = Joint(drawn.at_stake, drawn.a, (drawn.b,), drawn.why)
-        elif best is not None:
-            shown = tuple(sight.row(one) for one in best.among)
-            best = best._replace(row=sight.row(best.row), among=shown)
-        assert best is not None
-        among = tuple(named(one) for one in best.among)
-        purpose = "learn" if drawn is None else drawn.purpose
-        self._choice = Choice(named(best.row), among, best.why, best.at_stake, purpose)
+        found = self._picking.among(n)
+        self._choice = None
+        if found is not None:
+            best, purpose = found
+            named = self.ids.__getitem__ if self.ids is not None else int
+            among = tuple(named(one) for one in best.among)
+            self._choice = Choice(named(best.row), among, best.why, best.at_stake, purpose)
         return self._choice
 
     def choose(
@@ -394,7 +375,7 @@ class Session:
             share = _moved(before, self.labels_).sum() / n
             last = "answer" if recent == 1 else f"{recent} answers"
             told = f"The last {last} changed {share:.1%} of the rows; "
-        expected = sum(one.moves for one in self._candidates()[:_RECENT]) / n
+        expected = sum(one.moves for one in self._picking.candidates[:_RECENT]) / n
         further = f"{told}further {_RECENT} are expected to move {min(expected, 1.0):.1%}."
         return further[0].upper() + further[1:]
 
@@ -498,68 +479,10 @@ class Session:
             )
         return int(row)
 
-    def _never(self, sight: Looked) -> frozenset[tuple[int, int]]:
-        """Places of pairs that are not to be asked again."""
-        last = {answer.pair: answer for answer in self._answers}
-        return frozenset(
-            sight.places(*pair)
-            for pair, answer in last.items()
-            # What is not certain may give way to the model, and would be asked for ever.
-            if (answer.word == "unknown" or answer.confidence < 1.0)
-            and sight.place.keys() >= set(pair)
-        )
-
-    def _candidates(self) -> list[Candidate]:
-        sight, state = self._memory.state(self._told)
-        never = self._never(sight)
-        with one_blas_thread():
-            return candidates(state, sight.tree, never)
-
-    def _batch(self, n: int) -> list[Candidate]:
-        """Pick the most at stake, each about another part; audits when they are due."""
-        sight = self._memory.sight(self._told)
-        found: list[Candidate] = []
-        about: set[int] = set()
-        for one in self._candidates():
-            if len(found) < n and not (found and one.about & about):
-                found.append(one)
-                about |= one.about
-        found = [one._replace(a=sight.row(one.a), b=sight.row(one.b)) for one in found]
-        audits = [i for i, one in enumerate(self._answers) if one.purpose == "audit"]
-        last = audits[-1] if audits else -1
-        for place in range(len(found)):
-            if self._due(len(self._answers) + place, last):
-                drawn = self._audit(place)
-                others = [{one.a, one.b} for i, one in enumerate(found) if i != place]
-                if drawn is not None and {drawn.a, drawn.b} not in others:
-                    found[place], last = drawn, len(self._answers) + place
-        return found
-
-    def _due(self, place: int, last: int) -> bool:
-        """Whether the question of this number is an audit: one in five, from the eleventh on.
-
-        After the ``last`` one; where there was no pair to draw, the next question makes up for it.
-        """
-        later, before = place - _FIRST_AUDIT, max(last - _FIRST_AUDIT, -1)
-        return int(self.audit * (later + 1)) > int(self.audit * (before + 1))
-
-    def _audit(self, place: int) -> Candidate | None:
-        """Draw a pair: from one cluster and from two by turns."""
-        sight, state = self._memory.state(self._told)
-        number = len(self._answers) + place
-        rng = np.random.default_rng([self.random_state, number])
-        done = sum(answer.purpose == "audit" for answer in self._answers)
-        last = {answer.pair for answer in self._answers}
-        why = "Drawn at random, to measure how good the clusters are."
-        for attempt in range(_DRAWS):  # by turns; where all pairs of one kind are known, the other
-            with one_blas_thread():
-                drawn = draw(state, (done + place + (2 * attempt >= _DRAWS)) % 2 == 0, rng)
-            if drawn is None:
-                continue
-            rows = sight.row(drawn[0]), sight.row(drawn[1])
-            if state.known.says(*drawn) is None and tuple(sorted(rows)) not in last:
-                return Candidate(0.0, *rows, why, frozenset(), "audit", 0.0)
-        return None
+    @property
+    def _picking(self) -> Picking:
+        answers = tuple(self._answers)
+        return Picking(*self._memory.state(self._told), answers, self.audit, self.random_state)
 
     def _question(self, one: Candidate) -> Question:
         a, b = (one.a, one.b) if self.ids is None else (self.ids[one.a], self.ids[one.b])
