@@ -286,8 +286,14 @@ def test_the_transcript_of_the_docs(talk, run):
     assert keys == ["same", "why", "same", "different", "undo", "different", "leave"]
     run("datasets", "shapes", "-o", "shapes.csv")
     said = talk("shapes.csv", keys=["q" if key == "leave" else key for key in keys])
-    lines = [line for line in said.splitlines() if not line.startswith("Compiling")]
-    assert lines == told[1].splitlines(), said
+    said = "".join(line for line in said.splitlines(True) if not line.startswith("Compiling"))
+    assert worded(said) == worded(told[1]), said
+
+
+def worded(text):
+    """Numbers apart: which rows are asked about first hangs on the last bits of an eigenvector,
+    and these on the processor."""
+    return re.sub(r"[-+]?\d[\d,.%]*", "#", " ".join(text.split()))
 
 
 # --- what is said ---------------------------------------------------------------------------------
