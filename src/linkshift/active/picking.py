@@ -51,7 +51,25 @@ class Picking:
         """All pairs that could be asked about, the most at stake first."""
         with one_blas_thread():
             found = candidates(self.state, self.sight.tree, self.never)
-        return [one._replace(a=self.sight.row(one.a), b=self.sight.row(one.b)) for one in found]
+        return [self._by_row(one) for one in found]
+
+    def _by_row(self, one: Candidate) -> Candidate:
+        """Name rows in the place of places; to confirm, those that were answered about."""
+        a, b = self.sight.row(one.a), self.sight.row(one.b)
+        if one.purpose == "confirm":
+            there = (min(one.a, one.b), max(one.a, one.b))
+            a, b = self._answered.get(there, (a, b))
+        return one._replace(a=a, b=b)
+
+    @cached_property
+    def _answered(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Rows of the last answer that is known, by their places."""
+        last = {answer.pair: answer for answer in self.answers}
+        return {
+            self.sight.places(*answer.pair): answer.pair
+            for answer in last.values()
+            if answer.word != "unknown" and self.sight.place.keys() >= set(answer.pair)
+        }
 
     def batch(self, n: int) -> list[Candidate]:
         """Pick the most at stake, each about another part; audits when they are due."""
@@ -66,10 +84,11 @@ class Picking:
         for place in range(len(found)):
             if self._due(len(self.answers) + place, last):
                 drawn = self._audit(place)
-                others = [{one.a, one.b} for i, one in enumerate(found) if i != place]
-                if drawn is not None and {drawn.a, drawn.b} not in others:
+                before = [{one.a, one.b} for one in found[:place]]
+                if drawn is not None and {drawn.a, drawn.b} not in before:
                     found[place], last = drawn, len(self.answers) + place
-        return found
+        pairs = [{one.a, one.b} for one in found]  # what is drawn may be a later one, too
+        return [one for i, one in enumerate(found) if pairs[i] not in pairs[:i]]
 
     def among(self, n: int) -> tuple[Joint, str] | None:
         """Pick a row and up to n others, and say what for; None for no more.
