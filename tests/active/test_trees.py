@@ -19,7 +19,7 @@ from linkshift.active.trees import meeting
 )
 def test_meeting_is_the_walk_through_the_tree(seed, n, method, tied):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
+    X = rng.normal(size=(n, n + 1))  # a square could look like a table of distances
     tree = linkage(np.round(X) if tied else X, method)
     rows = np.arange(n)
     found = meeting(tree).clusters(rows[:, None], rows[None])
