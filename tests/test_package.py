@@ -72,10 +72,12 @@ def test_an_unknown_name_is_an_attribute_error():
         linkshift.no_such_name  # noqa: B018
 
 
-def test_version_is_that_of_the_project():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert linkshift.__version__ == project["version"]
-    assert metadata.version("linkshift") == project["version"]
+def test_the_version_stands_in_one_place():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    assert ROOT / project["tool"]["hatch"]["version"]["path"] == Path(linkshift.__file__)
+    # Where this fails after a change of the version: `pip install -e .` tells pip of it.
+    assert metadata.version("linkshift") == linkshift.__version__
 
 
 def test_types_ship_with_the_package():
