@@ -17,7 +17,6 @@ from linkshift.cli.reading.sparse import SparseTable
 from linkshift.cli.reading.tables import Table, read_table
 from linkshift.cli.reading.views import Views, find_views
 from linkshift.cli.talking import Console, InputError
-from linkshift.estimators._base import closed_links
 from linkshift.links import Links
 
 if TYPE_CHECKING:
@@ -127,6 +126,8 @@ def read_problem(
         console.say(f"Views: {listed(shown_views)}.")
     links = None
     if file_links is not None or labels is not None:
+        from linkshift.estimators._base import closed_links  # takes a second
+
         links = closed_links(file_links, labels, table.n_rows, counted=True).links
         sources = [str(source.links)] if source.links is not None else []
         sources += [f"the column {name!r}" for name in source.grouped]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -16,6 +15,7 @@ from rich.cells import cell_len, chop_cells
 from linkshift._core.text import counted
 from linkshift.cli.reading.columns import listed_columns, shown_values
 from linkshift.cli.reading.tables import Table
+from linkshift.tables.cells import cell_text, clean, differ
 
 Rows = Sequence[tuple[str, Any, Any]]  # name of a column, and its two cells
 
@@ -25,9 +25,6 @@ _BETWEEN = " | "  # two texts
 _MARK = "* "  # before a column in which the rows differ
 _MOST_COLUMNS = 20  # where nobody says which
 _LINES_OF_CELL, _LINES_OF_TEXT = 6, 18  # more would push their question off the screen
-_EMPTY = "(empty)"
-# Inside words of some scripts, and in pictures made of several; all other such signs are left out.
-_JOINERS = "\u200c\u200d"
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ def side_by_side(
 
     Long cells are wrapped, and cut unless the ``whole`` is wanted.
     """
-    texts = [(_clean(name), *_as_texts(a, b), differ(a, b)) for name, a, b in rows]
+    texts = [(clean(name), *_as_texts(a, b), differ(a, b)) for name, a, b in rows]
     widest = max((cell_len(name) for name, *_ in texts), default=0)
     names = min(widest, max(width // 4, 8))
     left = len(_MARK) + names + len(_GAP)
@@ -133,20 +130,12 @@ def as_texts(heads: tuple[str, str], rows: Rows, width: int, *, whole: bool = Fa
     """Show a text of two rows beside each other, wrapped, each in half of the width."""
     half = (width - len(_BETWEEN)) // 2
     ((_, *texts),) = rows
-    parts = [_wrapped(_text(text), half) for text in texts]
+    parts = [_wrapped(cell_text(text), half) for text in texts]
     parts, n_cut = _cut(parts, None if whole else _LINES_OF_TEXT)
     lines = [_heads(heads, 0, half, _BETWEEN)]
     both = zip_longest(*parts, fillvalue="")
     lines += [f"{_padded(x, half)}{_BETWEEN}{y}".rstrip() for x, y in both]
     return _told(lines, n_cut)
-
-
-def differ(a: Any, b: Any) -> bool:
-    """Whether two cells hold different things; text is the same with other spaces around it."""
-    if isinstance(a, str) and isinstance(b, str):
-        return a.strip() != b.strip()
-    missing = a is None or a != a, b is None or b != b
-    return missing[0] != missing[1] if any(missing) else bool(a != b)
 
 
 def _told(lines: list[str], n_cut: int) -> str:
@@ -156,7 +145,7 @@ def _told(lines: list[str], n_cut: int) -> str:
 
 def _heads(heads: tuple[str, str], left: int, half: int, gap: str = _GAP) -> str:
     """Give a line with the names of the two rows above what they hold."""
-    first, second = (_wrapped(_clean(head), half)[0] for head in heads)
+    first, second = (_wrapped(clean(head), half)[0] for head in heads)
     line = f"{' ' * left}{_padded(first, half)}{gap}{second}".rstrip()
     return typer.style(line, fg=typer.colors.CYAN)
 
@@ -171,33 +160,10 @@ def _cut(parts: list[list[str]], most: int | None) -> tuple[list[list[str]], int
 
 def _as_texts(a: Any, b: Any) -> tuple[str, str]:
     """Give two cells as text: numbers short, but so that different ones look different."""
-    short = _text(a), _text(b)
+    short = cell_text(a), cell_text(b)
     if short[0] == short[1] and differ(a, b):
-        return _clean(repr(a)), _clean(repr(b))
+        return clean(repr(a)), clean(repr(b))
     return short
-
-
-def _text(cell: Any) -> str:
-    if cell is None or cell != cell:
-        return _EMPTY
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        return f"{cell:.0f}" if cell.is_integer() and abs(cell) < 1e15 else f"{cell:.6g}"
-    return _clean(str(cell))
-
-
-def _clean(text: str) -> str:
-    """Take out what a terminal would obey rather than show: a cell is only looked at."""
-    text = text.strip().replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
-    return "".join(
-        letter if letter == "\n" or letter in _JOINERS or not _commands(letter) else "\ufffd"
-        for letter in text
-    )
-
-
-def _commands(letter: str) -> bool:
-    return unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def _padded(text: str, width: int) -> str:
