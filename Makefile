@@ -4,14 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOWEST := .venv-lowest
+NEWEST := .venv-newest
 
-.PHONY: help demo test test-all test-lowest check format bench docs clean
+.PHONY: help demo test test-all lowest newest check format bench docs build smoke dist clean
 
 help:  ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 # The stamp is newer than pyproject.toml once the environment matches it: a second call does nothing.
-$(READY): pyproject.toml
+$(READY): pyproject.toml src/linkshift/__init__.py  # where the version is
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "linkshift needs Python 3.11 or newer; call make with PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Setting up $(VENV) (once, a minute or two) ..."
@@ -24,9 +25,9 @@ demo: $(READY)  ## cluster a data set with and without links, print a table, dra
 
 # Two workers share the cores: threads of OpenMP that spin while they wait would take them from the
 # other worker, and did so for half of the time.
-test test-all test-lowest: export OMP_WAIT_POLICY := passive
+test test-all lowest newest: export OMP_WAIT_POLICY := passive
 # Whoever keeps no bytecode would have every worker rewrite the asserts of all tests: ten seconds each.
-test test-all test-lowest: export PYTHONDONTWRITEBYTECODE :=
+test test-all lowest newest: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(READY)  ## the tests (without those marked slow, and with a third of hypothesis's examples)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" --hypothesis-profile=few
@@ -34,18 +35,33 @@ test: $(READY)  ## the tests (without those marked slow, and with a third of hyp
 test-all: $(READY)  ## every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-$(LOWEST)/.ready: pyproject.toml tests/lowest.py
+# SELECT= runs the slow tests as well. WITH=,deep has torch, too: gigabytes.
+lowest newest: SELECT ?= -m "not slow"
+# numba keeps code of one version only.
+lowest: export NUMBA_CACHE_DIR := $(CURDIR)/$(LOWEST)/numba
+newest: export NUMBA_CACHE_DIR := $(CURDIR)/$(NEWEST)/numba
+
+$(LOWEST)/.ready: pyproject.toml release/lowest.py release/project.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
 		|| { echo "The lowest versions are those of Python 3.11: PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv --clear $(LOWEST)
-	$(PYTHON) tests/lowest.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
-		-c $(LOWEST)/constraints.txt -e '.[all,anndata,dask]' pytest pytest-xdist hypothesis
+	$(PYTHON) -m release.lowest > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt \
+		-e ".[$$($(PYTHON) -m release.project)$(WITH)]" pytest pytest-xdist hypothesis playwright
 	@touch $@
 
-test-lowest: export NUMBA_CACHE_DIR := $(CURDIR)/$(LOWEST)/numba  # numba keeps code of one version only
-test-lowest: $(LOWEST)/.ready  ## the tests, with the lowest versions that pyproject.toml allows
-	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -m "not slow"
+lowest: $(LOWEST)/.ready  ## the tests, with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile $(SELECT)
+
+# What pip finds today, so never the environment of yesterday. What is listed as outdated is what
+# some package does not yet take.
+newest:  ## the tests, with the newest versions that pip finds; PRE=1 takes pre-releases, too
+	$(PYTHON) -m venv --clear $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --upgrade pip
+	$(NEWEST)/bin/python -m pip install --quiet --prefer-binary $(if $(PRE),--pre) \
+		-e ".[dev,$$($(PYTHON) -m release.project)$(WITH)]"
+	$(NEWEST)/bin/python -m pip list --outdated $(if $(PRE),--pre)
+	$(NEWEST)/bin/python -m pytest -n 2 --dist loadfile $(SELECT)
 
 check: $(READY)  ## format, lint, types, and which room may import which
 	$(BIN)/ruff format --check .
@@ -63,7 +79,19 @@ bench: $(READY)  ## speed against the peers; ARGS="cms --full --repeats 5" for a
 docs: $(READY)  ## the documentation, into docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html
 
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist . > /dev/null
+	$(BIN)/python -m release.contents dist
+
+# Environments that are removed again. EXTRAS="none deep" picks what is installed with it.
+build: dist  ## wheel and sdist, into dist; what they hold is checked, and the wheel with each extra
+	$(BIN)/python -m release.tryout dist $(EXTRAS)
+
+smoke: dist  ## the same, with the wheel tried without extras and with `all` only
+	$(BIN)/python -m release.tryout dist none all
+
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) $(LOWEST) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
+	rm -rf $(VENV) $(LOWEST) $(NEWEST) .pytest_cache .ruff_cache .mypy_cache .hypothesis build dist
 	rm -rf docs/_build docs/api docs/gallery
 	find . -name '*.nb[ic]' -delete

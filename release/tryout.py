@@ -1,0 +1,68 @@
+"""Install a wheel into empty environments, and try it: `python -m release.tryout dist none all`.
+
+A word says what is installed with it: `none`, an extra, or several joined by commas. Without words
+they are none, every extra by itself, and `all`. Only wheels are taken, of the package and of all
+that it needs, so that no compiler is asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from release.contents import version
+from release.project import LARGE, ROOT, extras, parts
+
+INSIDE = ROOT / "release" / "inside.py"
+# What would lead back to the source, or to caches made by it.
+NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "NUMBA_CACHE_DIR", "LINKSHIFT_DATA")
+
+
+def main(words: list[str] | None = None) -> None:
+    """Try the wheel of a folder; the first check that fails ends it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("wanted", nargs="*", metavar="none | EXTRA[,EXTRA]")
+    asked = parser.parse_args(words)
+    (wheel,) = asked.folder.resolve().glob(f"linkshift-{version()}-*.whl")
+    usual = ["none", *(name for name in extras() if name not in LARGE), "all"]
+    for word in asked.wanted or usual:
+        started = time.monotonic()
+        try_one(wheel, [] if word == "none" else word.split(","))
+        print(f"{wheel.name} with {word}: works ({time.monotonic() - started:.0f} s)", flush=True)
+
+
+def try_one(wheel: Path, wanted: list[str]) -> None:
+    """Make an environment, try the wheel in it, remove it again."""
+    named = list(dict.fromkeys(part for name in wanted for part in parts(name)))
+    with tempfile.TemporaryDirectory(prefix="linkshift-") as folder:
+        run(sys.executable, "-m", "venv", folder)
+        python = str(interpreter(Path(folder)))
+        extra = f"[{','.join(wanted)}]" if wanted else ""
+        pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        run(*pip, "--only-binary", ":all:", f"linkshift{extra} @ {wheel.as_uri()}")
+        run(python, "-m", "pip", "check", "--quiet", "--disable-pip-version-check")
+        run(python, "-I", str(INSIDE), version(), *named, cwd=folder)
+
+
+def interpreter(environment: Path) -> Path:
+    """Find the Python of an environment, whatever the system."""
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def run(*command: str, cwd: str | None = None) -> None:
+    """Run a command without what leads back to the source."""
+    clean = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
+    clean["MPLBACKEND"] = "Agg"
+    done = subprocess.run(command, cwd=cwd, env=clean, check=False)
+    if done.returncode:
+        sys.exit(f"failed: {' '.join(command)}")
+
+
+if __name__ == "__main__":
+    main()
