@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted, short
 from linkshift.web.events import plain_id
+from linkshift.web.record import Given, Name, Record, Said
 
-__all__ = ["Difference", "Fingerprint", "difference", "matched"]
+__all__ = ["Difference", "Fingerprint", "Placed", "Places", "difference", "matched", "placed"]
 
 Id = str | int
 _BLOCK = 1 << 14  # rows at a time
@@ -186,6 +187,120 @@ def _by_hash(before: NDArray[np.uint64], now: NDArray[np.uint64]) -> NDArray[np.
     kth = np.arange(both.sum()) - np.repeat(np.cumsum(both) - both, both)
     found[old[np.repeat(first[i], both) + kth]] = new[np.repeat(first_now[j], both) + kth]
     return found
+
+
+class Places:
+    """Where rows that entries name are in the present data.
+
+    Parameters
+    ----------
+    now : Fingerprint
+        The present data.
+    history : mapping of int to Fingerprint
+        All data there were (`Store.history`), by their number in an entry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift.web.fingerprint import Fingerprint, Places
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> places = Places(Fingerprint.of(X[[2, 0]]), {1: Fingerprint.of(X)})
+    >>> [places.row(number, data=1) for number in range(3)]
+    [1, None, 0]
+    """
+
+    def __init__(self, now: Fingerprint, history: Mapping[int, Fingerprint]) -> None:
+        self.now, self._history = now, dict(history)
+        self._places: dict[int, NDArray[np.int64]] = {}
+
+    def row(self, name: Id, data: int) -> int | None:
+        """Give the row of a name in data of a number; None where it is not there now.
+
+        Names of before there were any data (number 0), as links that were imported, are
+        found by how they are written, as in every file of links.
+        """
+        if data not in self._history:
+            return self._by_text(name)
+        before = self._history[data]
+        row = before.row_of.get(name) if before.ids is not None else name
+        if not isinstance(row, int) or not 0 <= row < before.n_rows:
+            # An id that was never there when the answer came may have come since.
+            return None if before.ids is None else self.now.row_of.get(name)
+        if data not in self._places:
+            self._places[data] = matched(before, self.now)
+        found = int(self._places[data][row])
+        return found if found >= 0 else None
+
+    def _by_text(self, name: Id) -> int | None:
+        if self.now.ids is not None:
+            return self.now.row_of.get(name, self._rows_by_text.get(str(name)))
+        text = str(name)
+        whole = text.isascii() and text.isdigit() and len(text) < 19
+        return int(text) if whole and int(text) < self.now.n_rows else None
+
+    @cached_property
+    def _rows_by_text(self) -> dict[str, int]:
+        """From how ids are written to rows, but for those that are written alike (7 and "7")."""
+        found: dict[str, int] = {}
+        twice = set()
+        for row, name in enumerate(self.now.ids or ()):
+            if found.setdefault(str(name), row) != row:
+                twice.add(str(name))
+        return {text: row for text, row in found.items() if text not in twice}
+
+
+class Placed(NamedTuple):
+    """What stands, in row numbers of the present data; and in words, what is not used."""
+
+    answers: tuple[Said, ...]
+    links: tuple[Given, ...]
+    names: tuple[Name, ...]
+    notes: tuple[str, ...]
+    unplaced: tuple[Said | Given | Name, ...]  # as it stands in the file
+
+
+def placed(record: Record, places: Places) -> Placed:
+    """Give what stands in row numbers of the present data.
+
+    Answers and links that name a row which is not there are left out, and names none of whose rows
+    is there: they stay in the file, and are used again when the rows are back.
+    """
+    parts: list[list[Any]] = [[], []]
+    left: list[list[Any]] = [[], [], []]
+    for i, part in enumerate((record.answers, record.links)):
+        for one in part:
+            a, b = places.row(one.a, one.data), places.row(one.b, one.data)
+            if a is None or b is None or a == b:
+                left[i].append(one)
+            else:
+                parts[i].append(one._replace(a=a, b=b))
+    names = []
+    for name in record.names:
+        found = [places.row(row, name.data) for row in name.rows]
+        rows = tuple(row for row in found if row is not None)
+        if rows:
+            names.append(name._replace(rows=rows))
+        else:
+            left[2].append(name)
+    answers, links = map(tuple, parts)
+    unplaced = tuple(one for part in left for one in part)
+    return Placed(answers, links, tuple(names), _notes(*map(len, left)), unplaced)
+
+
+def _notes(n_answers: int, n_links: int, n_names: int) -> tuple[str, ...]:
+    """Say how many of each kind are not used."""
+    found = []
+    for n, noun in ((n_answers, "answer"), (n_links, "link")):
+        if n:
+            found.append(
+                f"{counted(n, noun)} name{'s' if n == 1 else ''} rows that are not in the data now: "
+                f"{'it stays' if n == 1 else 'they stay'} in the file, and "
+                f"{'is' if n == 1 else 'are'} not used."
+            )
+    if n_names:
+        verb = "is" if n_names == 1 else "are"
+        found.append(f"{counted(n_names, 'name')} {verb} of rows that are not in the data now.")
+    return tuple(found)
 
 
 def _checked_ids(ids: Iterable[Any] | None, n: int) -> tuple[Id, ...] | None:
