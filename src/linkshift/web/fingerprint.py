@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -69,23 +69,22 @@ class Fingerprint:
     def digest(self) -> str:
         """Give one text for the whole: the same data, the same text."""
         found = hashlib.blake2b(digest_size=16)
-        for blob in self.to_blobs():
-            found.update(b"-" if blob is None else len(blob).to_bytes(8, "big") + blob)
+        # Not the bytes of `to_blobs`: of what is compressed they hang on the version of zlib.
+        for blob in (self._id_text, *self.to_blobs()[1:]):
+            found.update(len(blob).to_bytes(8, "big") + blob)
         return found.hexdigest()
 
     def to_blobs(self) -> tuple[bytes | None, bytes, bytes]:
         """Give ids, rows and columns in bytes that are the same on every machine."""
         return (
-            self._id_bytes,
+            None if self.ids is None else zlib.compress(self._id_text, 1),
             self.rows.astype("<u8").tobytes(),
             self.columns.astype("<u8").tobytes(),
         )
 
-    @cached_property
-    def _id_bytes(self) -> bytes | None:
-        if self.ids is None:
-            return None
-        return zlib.compress(json.dumps(self.ids, separators=(",", ":")).encode("ascii"), 1)
+    @property
+    def _id_text(self) -> bytes:
+        return json.dumps(self.ids, separators=(",", ":")).encode("ascii")
 
     @classmethod
     def from_blobs(cls, ids: bytes | None, rows: bytes, columns: bytes) -> Fingerprint:
@@ -225,7 +224,8 @@ class Places:
         row = before.row_of.get(name) if before.ids is not None else name
         if not isinstance(row, int) or not 0 <= row < before.n_rows:
             # An id that was never there when the answer came may have come since.
-            return None if before.ids is None else self.now.row_of.get(name)
+            known = before.ids is not None and self.now.ids is not None
+            return self._by_text(name) if known else None
         if data not in self._places:
             self._places[data] = matched(before, self.now)
         found = int(self._places[data][row])
@@ -267,7 +267,8 @@ def placed(record: Record, places: Places) -> Placed:
     """
     parts: list[list[Any]] = [[], []]
     left: list[list[Any]] = [[], [], []]
-    for i, part in enumerate((record.answers, record.links)):
+    both: tuple[Sequence[Said | Given], ...] = record.answers, record.links
+    for i, part in enumerate(both):
         for one in part:
             a, b = places.row(one.a, one.data), places.row(one.b, one.data)
             if a is None or b is None or a == b:
@@ -293,8 +294,8 @@ def _notes(n_answers: int, n_links: int, n_names: int) -> tuple[str, ...]:
     for n, noun in ((n_answers, "answer"), (n_links, "link")):
         if n:
             found.append(
-                f"{counted(n, noun)} name{'s' if n == 1 else ''} rows that are not in the data now: "
-                f"{'it stays' if n == 1 else 'they stay'} in the file, and "
+                f"{counted(n, noun)} name{'s' if n == 1 else ''} rows that are not in the data "
+                f"now: {'it stays' if n == 1 else 'they stay'} in the file, and "
                 f"{'is' if n == 1 else 'are'} not used."
             )
     if n_names:
@@ -327,7 +328,8 @@ def _checked_ids(ids: Iterable[Any] | None, n: int) -> tuple[Id, ...] | None:
 def _hashes(X: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Hash each row, and each column with all its rows in order."""
     n, d = X.shape
-    rows, columns = np.empty(n, dtype=np.uint64), np.zeros(d, dtype=np.uint64)
+    rows, sums = np.empty(n, dtype=np.uint64), np.empty(d, dtype=np.uint64)
+    columns = np.zeros(d, dtype=np.uint64)
     constant = np.ones(d, dtype=bool)
     first = _bits(X[:1])
     salt = _mixed(np.arange(1, d + 1, dtype=np.uint64) * _GOLDEN)
@@ -338,8 +340,9 @@ def _hashes(X: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.uint
         found = np.full(bits.shape[1], d, dtype=np.uint64)
         for j in range(d):
             found = _mixed(found ^ (bits[j] + salt[j]))
-            columns[j] += _mixed(bits[j] ^ place).sum(dtype=np.uint64)
+            sums[j] = _mixed(bits[j] ^ place).sum(dtype=np.uint64)
         rows[start : start + _BLOCK] = found
+        columns += sums
     columns = np.maximum(_mixed(columns), np.uint64(1))
     columns[constant] = 0
     return rows, columns
