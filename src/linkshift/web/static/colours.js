@@ -15,6 +15,7 @@ export const NOISE_GREY = "#9A9A9A";
 export const PANEL_DARK = "#1B1E23";
 
 const LEAST_CONTRAST = 3;
+const LINE_CONTRAST = 5; // a line is thin, and lies on points
 const GOLDEN_ANGLE = 137.50776405003785;
 // Beyond the palette: levels of OKLab's lightness with a contrast of 3 and more on white.
 const LEVELS = [0.56, 0.63, 0.47];
@@ -46,10 +47,10 @@ export function contrast(a, b) {
 }
 
 /** Mix with white until a colour stands out from a dark panel. */
-export function lightened(colour, panel = rgb(PANEL_DARK)) {
+export function lightened(colour, panel = rgb(PANEL_DARK), least = LEAST_CONTRAST) {
   for (let share = 0; ; share += 0.05) {
     const mixed = colour.map((c) => c + share * (255 - c));
-    if (contrast(mixed, panel) >= LEAST_CONTRAST) return mixed.map(Math.round);
+    if (contrast(mixed, panel) >= least) return mixed.map(Math.round);
   }
 }
 
@@ -81,7 +82,7 @@ export function cssOf(k, isDark = false) {
 /** Colour of a link by its word, "same" or "different", as "#RRGGBB". */
 export function linkColour(word, isDark = false) {
   const colour = word === "same" || word === "must" ? MUST : CANNOT;
-  return isDark ? hex(lightened(rgb(colour))) : colour;
+  return isDark ? hex(lightened(rgb(colour), rgb(PANEL_DARK), LINE_CONTRAST)) : colour;
 }
 
 // Hues by the golden angle: each is far from those just before it, however many there are.
