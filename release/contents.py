@@ -13,7 +13,7 @@ from release.project import ROOT
 
 PACKAGE = ROOT / "src" / "linkshift"
 # What the package is made of. Anything else in it is a slip: a data set, a table, a compiled file.
-KINDS = {".py", ".typed", ".json", ".toml", ".html", ".css", ".js"}
+KINDS = {".py", ".typed", ".json", ".toml", ".html", ".css", ".js", ".svg"}
 LEFT_BEHIND = {".pyc", ".nbi", ".nbc"}
 DATA = {".npz", ".npy", ".parquet", ".arrow", ".h5", ".h5ad", ".mat", ".pkl", ".linkshift"}
 WHEEL_MB = 2.0
