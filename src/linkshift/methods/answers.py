@@ -61,6 +61,10 @@ class Answers:
     error_rate: float = 0.0
     contrast: Contrast | None = None
 
+    def used(self, *, weighs: bool) -> Links:
+        """Links for a method: with doubts where it goes by confidences."""
+        return self.links if self.doubted is None or not weighs else self.doubted
+
     def tell(self, *, weighs: bool) -> None:
         """Warn of links set aside, of doubts where the method goes by confidences, of chance."""
         if self.contrast is not None and self.contrast.p_value > _CHANCE:

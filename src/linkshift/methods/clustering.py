@@ -11,13 +11,14 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from linkshift._core.lazy import refuse_dask
-from linkshift._core.messages import Advice, Refusal, warn
+from linkshift._core.messages import Advice, Refusal
 from linkshift._core.text import counted, near
 from linkshift.methods.table import (
     METHODS,
     SCALES,
     ConflictsName,
     Given,
+    Method,
     MethodName,
     Setting,
     check_params,
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
     from linkshift._core.arrays import Progress
     from linkshift.links import Links
+    from linkshift.methods.problem import Problem
     from linkshift.methods.result import Clustering
+    from linkshift.metrics import HeldOut
     from linkshift.tables.preparing import Preparation
     from linkshift.tables.scaling import ScaleName
 
@@ -139,57 +142,61 @@ def cluster(
     >>> found.n_clusters, found.method
     (2, 'consensus')
     """
-    from sklearn.utils import check_array
-
-    from linkshift.estimators._base import closed_links
-    from linkshift.links import ClosedLinks, Links
-    from linkshift.methods.answers import by_row, settled_answers
-    from linkshift.methods.held_out import held_out_agreement
+    from linkshift.methods.answers import settled_answers
     from linkshift.methods.numbering import labels_before, numbers_like
-    from linkshift.methods.result import Clustering, scaled, views_of
+    from linkshift.methods.problem import problem_of
+    from linkshift.methods.result import Clustering
     from linkshift.metrics import link_satisfaction
-    from linkshift.refinement import checked_weights
-    from linkshift.tables.columns import index_of
-    from linkshift.tables.reading import Reading, is_made, read_given, refuse_gaps, with_index
-    from linkshift.tables.reducing import warn_of_zero_rows
-    from linkshift.tables.scaling import Scaling
+    from linkshift.tables.reading import with_index
 
     asked = _asked(params)
     refuse_dask(X, "linkshift.cluster")
-    tables = views_of(X)
-    if tables is not None and len(tables) == 1 and method != "groups":
-        X, tables = tables[0], None
-    made = is_made(X)
-    reading = read_given(X) if tables is None else Reading(X, index_of(tables[0]))
-    X = reading.X
-    for one in tables or [X]:
-        rows = check_array(one, dtype=None, ensure_all_finite=False)
-        refuse_gaps(rows, getattr(one, "columns", None))
-        if reading.recipe is None:  # which has told of them
-            warn_of_zero_rows(rows)
-    weight: Any = None
-    if sample_weight is not None:
-        weight = checked_weights(sample_weight, X if tables is None else tables[0])
-    scalings: tuple[Scaling, ...] = ()
-    if (kind := scale_for(scale, asked, made=made)) != "none":
-        scalings = tuple(Scaling.of_table(one, kind, weight) for one in tables or [X])
-    X = scaled(X, scalings)
-    tables = tables if tables is None else views_of(X)
-    table = X if tables is None else tables[0]
-    n_rows, n_views = len(table), 1 if tables is None else len(tables)
-    links = ClosedLinks.coerce(by_row(links, reading), n_rows).links
-    if links.n_samples is not None and links.n_samples < n_rows:
-        warn(
-            Advice(
-                f"The links are of {links.n_samples:,} rows, and the table has {n_rows:,}: they "
-                "are taken for its first rows.",
-                "links.resolve(ids) finds rows of another table by their ids.",
-                parameter="links",
-            )
-        )
+    of_rows = {"sample_weight": sample_weight, "partial_labels": partial_labels}
+    problem = problem_of(X, scale, asked, one_view=method == "groups", **of_rows)
+    links, reading = problem.by_row(links), problem.reading
     if labels_like is not None:  # what is wrong is said before the work
-        before = labels_before(labels_like, reading.index, n_rows)
-    if held_out and not len(links.must) + len(links.cannot):
+        before = labels_before(labels_like, reading.index, problem.n_rows)
+    if held_out:
+        _check_to_hold_out(links, held_out)
+    answers = settled_answers(problem.tables, links, partial_labels, problem.n_rows, conflicts)
+    joined = problem.joined(answers.links)
+    labelled = partial_labels is not None and not len(links)
+    choice = _chosen(method, joined, labelled, len(problem.tables), asked)
+    row = METHODS[choice.method]
+    views = {"views": problem.tables} if len(problem.tables) > 1 else {}
+    check_params(row.name, asked | views)
+    if sample_weight is not None:
+        check_takes_weights(row.name, method, asked)
+    row.check_given(Given(asked, joined, problem.n_rows))
+    weighs = row.conflicts != "refused"  # others want links that are certain
+    links = answers.used(weighs=weighs)
+    if links is not answers.links:
+        joined = problem.joined(links)
+    answers.tell(weighs=weighs)
+    if on_choice is not None:
+        on_choice(choice)
+    common = {"random_state": random_state, "n_jobs": n_jobs}
+    bars = _bars(progress, 1 + held_out)
+    fitted = partial(_fitted, row, problem, choice.params | asked, common, bars)
+    start = time.perf_counter()
+    model = fitted(links)
+    seconds = time.perf_counter() - start
+    report = link_satisfaction(model.labels_, joined)
+    if held_out:
+        report = replace(report, held_out=_held_out(fitted, links, problem, held_out))
+    numbers = None
+    if labels_like is not None:
+        numbers = numbers_like(model.labels_, before, model.n_clusters_)
+    told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
+    named = _columns(problem.X, reading.recipe)
+    ids = None if reading.ids is None else list(reading.ids)
+    found = Clustering(model.labels_, *told, problem.scalings, reading.recipe, *named, numbers, ids)
+    return replace(found, labels=with_index(found.numbered(model.labels_), reading.index))
+
+
+def _check_to_hold_out(links: Links, held_out: int) -> None:
+    """Refuse to hold out what is not there."""
+    if not len(links.must) + len(links.cannot):
         raise Refusal(
             "held_out is for links, and there are none to hold out; known labels are not.",
             "Leave it out, or give links.",
@@ -197,66 +204,57 @@ def cluster(
             parameter="held_out",
             value=held_out,
         )
-    answers = settled_answers(tables or [X], links, partial_labels, n_rows, conflicts)
-    joined = closed_links(answers.links, partial_labels, n_rows, counted=True).links
+
+
+def _chosen(
+    method: str, links: Links, labelled: bool, n_views: int, asked: Mapping[str, Any]
+) -> Choice:
+    """Give the method that is asked for, or the one that suits."""
     if method == "auto":
-        labelled = partial_labels is not None and not len(links)
-        choice = choose(joined, labelled=labelled, n_views=n_views, given=asked)
-    elif method in METHODS:
-        choice = Choice(method, "as asked for", {})
-    else:
-        raise Refusal(
-            f"method must be one of auto, {', '.join(METHODS)}; got {method!r}.",
-            parameter="method",
-            value=method,
-        )
-    row = METHODS[choice.method]
-    check_params(row.name, asked if n_views == 1 else {**asked, "views": tables})
-    if sample_weight is not None:
-        check_takes_weights(row.name, method, asked)
-    row.check_given(Given(asked, joined, n_rows))
-    weighs = row.conflicts != "refused"  # others want links that are certain
-    if weighs and answers.doubted is not None:
-        joined = closed_links(answers.doubted, partial_labels, n_rows, counted=True).links
-    links = answers.doubted if weighs and answers.doubted is not None else answers.links
-    answers.tell(weighs=weighs)
-    if on_choice is not None:
-        on_choice(choice)
-    all_params = {**choice.params, **asked}
-    common = {"n_jobs": n_jobs}
-    if "max_iter" in all_params:
-        common["max_iter"] = all_params.pop("max_iter")
-    bars = _bars(progress, 1 + held_out)
+        return choose(links, labelled=labelled, n_views=n_views, given=asked)
+    if method in METHODS:
+        return Choice(method, "as asked for", {})
+    raise Refusal(
+        f"method must be one of auto, {', '.join(METHODS)}; got {method!r}.",
+        parameter="method",
+        value=method,
+    )
 
-    def fitted(links: Links) -> Any:
-        joined = closed_links(links, partial_labels, n_rows, counted=True).links
-        setting = Setting(
-            n_rows, bool(len(joined)), random_state, {**common, "progress": next(bars)}
-        )
-        known = {"links": links, "partial_labels": partial_labels} if len(joined) else {}
-        known |= {} if weight is None else {"sample_weight": weight}
-        return row.make(setting, **all_params).fit(X, **known)
 
-    start = time.perf_counter()
-    model = fitted(links)
-    seconds = time.perf_counter() - start
-    report = link_satisfaction(model.labels_, joined)
-    if held_out:
-        known = closed_links(Links(), partial_labels, n_rows, counted=True).links
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Advice)  # the fit with all links has said it
-            agreed = held_out_agreement(
-                lambda some: fitted(some).labels_, links, known, n_rows, held_out
-            )
-        report = replace(report, held_out=agreed)
-    numbers = None
-    if labels_like is not None:
-        numbers = numbers_like(model.labels_, before, model.n_clusters_)
-    told = (row.name, choice.why, model, joined, answers.set_aside, report, seconds)
-    named = _columns(X, reading.recipe)
-    ids = None if reading.ids is None else list(reading.ids)
-    found = Clustering(model.labels_, *told, scalings, reading.recipe, *named, numbers, ids)
-    return replace(found, labels=with_index(found.numbered(model.labels_), reading.index))
+def _fitted(
+    row: Method,
+    problem: Problem,
+    params: Mapping[str, Any],
+    common: Mapping[str, Any],
+    bars: Iterator[Progress | None],
+    links: Links,
+) -> Any:
+    """Fit the estimator of a method, with what all estimators take and its own parameters."""
+    has_links = bool(len(problem.joined(links)))
+    shared = {"n_jobs": common["n_jobs"], "progress": next(bars)}
+    if "max_iter" in params:
+        shared["max_iter"] = params["max_iter"]
+    own = {name: value for name, value in params.items() if name != "max_iter"}
+    setting = Setting(problem.n_rows, has_links, common["random_state"], shared)
+    known = {"links": links, "partial_labels": problem.partial_labels} if has_links else {}
+    known |= {} if problem.weight is None else {"sample_weight": problem.weight}
+    return row.make(setting, **own).fit(problem.X, **known)
+
+
+def _held_out(
+    fitted: Callable[[Links], Any], links: Links, problem: Problem, n_parts: int
+) -> HeldOut | None:
+    """Fit without each part of the links in turn, and silently: the fit with all has said it."""
+    from linkshift.links import Links
+    from linkshift.methods.held_out import held_out_agreement
+
+    def labels_of(some: Links) -> Any:
+        return fitted(some).labels_
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Advice)
+        known = problem.joined(Links())
+        return held_out_agreement(labels_of, links, known, problem.n_rows, n_parts)
 
 
 def _columns(
