@@ -1,5 +1,8 @@
 """What tests of several rooms share: comparing partitions, and small problems with links."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -85,3 +88,9 @@ def repeated(weight, links=None):
         must_confidence=np.concatenate([links.must_confidence, np.ones(len(ties))]),
         cannot_confidence=links.cannot_confidence,
     )
+
+
+def make_verbs():
+    """What can be made: targets of the Makefile that people call."""
+    makefile = Path(__file__).parents[1] / "Makefile"
+    return set(re.findall(r"^([a-z-]+):", makefile.read_text(), flags=re.MULTILINE))

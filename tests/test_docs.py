@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.helpers import make_verbs
 
 import linkshift
 
@@ -192,10 +193,6 @@ def check_options(words):
     for word in words:
         if word.startswith("-"):
             assert word in options, f"{command.name} has no option {word}"
-
-
-def make_verbs():
-    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 
 
 def extras():
