@@ -18,6 +18,7 @@ _NAMES = [
     "predict",
     "explain",
     "ask",
+    "label",
     "bandwidths",
     "segment",
     "datasets",

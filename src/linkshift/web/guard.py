@@ -2,15 +2,15 @@
 
 A page in a browser may be asked by any other page to send requests here, and any program of the
 machine may try. So a request has to know a secret (a cookie, given once for the token in the
-address that was printed), to name this server in ``Host`` (a foreign name that leads here is refused), and
-to come from the page itself. Bodies are JSON, short, and all there before anybody reads them.
+address that was printed), to name this server in ``Host`` (a foreign name that leads here is
+refused), and to come from the page itself. Bodies are JSON, short, and all there before anybody
+reads them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-__all__ = ["MOST_BYTES", "Guard", "Refused", "policy"]
+from linkshift.web.replies import Refused
+
+__all__ = ["MOST_BYTES", "Guard", "policy"]
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -44,19 +46,6 @@ def policy(*, framed: bool = False) -> str:
         "media-src 'self' blob:; connect-src 'self'; font-src 'none'; base-uri 'none'; "
         f"form-action 'none'; frame-ancestors {_FRAMES if framed else _NOWHERE}"
     )
-
-
-class Refused(Exception):
-    """A request that is not served: with which status, why, and what would help."""
-
-    def __init__(self, status: int, error: str, remedy: str = "", *more: tuple[bytes, bytes]):
-        super().__init__(error)
-        self.status, self.error, self.remedy, self.headers = status, error, remedy, more
-
-    @property
-    def body(self) -> bytes:
-        """The words as JSON."""
-        return json.dumps({"error": self.error, "remedy": self.remedy}).encode()
 
 
 class _Host(NamedTuple):

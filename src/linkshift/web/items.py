@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -65,7 +65,7 @@ class Items:
     """
 
     kind: Kind
-    cells: dict[str, Sequence[Any]]
+    cells: Mapping[str, Sequence[Any]]
     ids: list[Hashable] | None = None
     media: str | None = None
     folder: Path = Path()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from linkshift.cli.reading.answers import AnswersFile
     from linkshift.cli.reading.keys import Keys
     from linkshift.cli.reading.problem import Source
-    from linkshift.cli.reading.tables import Table
     from linkshift.cli.writing.pairs import View
 
 _HELP = {
@@ -122,57 +121,29 @@ class _Asked:
 def _begin(about: _Asked, console: Console, **settings: Any) -> _Conversation:
     """Read the table and the answers, and bring a session to where the last one was left."""
     from linkshift.active import Session
-    from linkshift.cli.reading import columns
     from linkshift.cli.reading.answers import AnswersFile, check_answers_file, check_ids
-    from linkshift.cli.reading.problem import refuse_views, table_features
-    from linkshift.cli.reading.tables import read_table
+    from linkshift.cli.reading.asked import asked_rows, asked_table
     from linkshift.cli.writing.pairs import View
-    from linkshift.methods.clustering import scale_for
-    from linkshift.tables.scaling import Scaling
 
     source, path = about.source, about.source.links
     assert path is not None
-    id_column = source.id_column
-    table = read_table(source.data, console, header=source.header, id_column=id_column)
-    refuse_views(table)
-    if table.n_rows < 2:
-        raise InputError(f"{source.data} has one row; it takes two to ask about.")
-    ids = None
-    if id_column is not None:
-        ids = columns.sample_ids(table, id_column)
-        check_ids(ids, id_column)
-    view = View.of(table, ids, id_column, about.show, source.show)
+    table, ids = asked_table(source, console)
+    if ids is not None:
+        check_ids(ids, str(source.id_column))
+    view = View.of(table, ids, source.id_column, about.show, source.show)
     check_answers_file(path, source.data, console, given=about.given)
     # Before the features: answers for another table are found before a long list is told.
     file = AnswersFile(path, table, ids, console)
-    reserved = [name for name in (id_column, _only_read(source, table)) if name is not None]
-    if not set(table.names) - set(reserved):
-        raise InputError(
-            f"{source.data} has no more than {' and '.join(reserved)}, and questions go by numbers "
-            "that tell which rows are alike. Add columns of numbers, such as a column of lists "
-            "with an embedding of each text."
-        )
-    features, recipe = table_features(source, table, reserved, console, takes_views=False)
-    with console.warnings():
-        kind = scale_for(about.scale, {}, made=recipe is not None)
-        scaling = Scaling.of(features.X, kind, features.names)
-    if recipe is None:
-        console.say(columns.scale_note(scaling, features.X, features.names))
+    found = asked_rows(source, table, about.scale, console)
     if view.note:
         console.say(view.note)
     rows = {name: row for row, name in enumerate(range(table.n_rows) if ids is None else ids)}
     console.say(f"Looking for what is worth asking among {table.n_rows:,} rows ...")
     with console.warnings(), passed_on():
-        session = Session(scaling.apply(features.X), file.given(rows), ids=ids, **settings)
+        session = Session(found.X, file.given(rows), ids=ids, **settings)
     conversation = _Conversation(session, file, view, console, rows)
     conversation.replay()
     return conversation
-
-
-def _only_read(source: Source, table: Table) -> str | None:
-    """Give the column that is shown, where nobody asked to have numbers made of it."""
-    text = source.show is not None and table.kind(source.show) == "text"
-    return source.show if text and source.columns is None else None
 
 
 @dataclass

@@ -1,0 +1,228 @@
+"""What was said, as the server knows it: the store, its replay, and what follows for the rows.
+
+All that touches the disk runs in one thread, one thing after the other; what it gives is taken in
+by the event loop, in the same order. So nothing that is acknowledged is not on the disk, and
+nothing waits for the disk but the answer itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+from linkshift.active.known import Told
+from linkshift.web.closing import Closing
+from linkshift.web.record import Record
+from linkshift.web.rows import Rows
+from linkshift.web.store import Entry, Event, Store
+
+__all__ = ["Ledger", "Put"]
+
+T = TypeVar("T")
+
+
+class Put(NamedTuple):
+    """An answer or a link that stands, about two rows of the data by number."""
+
+    seq: int
+    action: int
+    who: str
+    at: str
+    a: int
+    b: int
+    word: str
+    confidence: float
+    purpose: str
+    by: str
+    given: bool
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """The rows, the smaller number first."""
+        return min(self.a, self.b), max(self.a, self.b)
+
+    @property
+    def told(self) -> Told:
+        """As what follows from it takes it."""
+        return Told(self.a, self.b, self.word == "same", self.confidence, "", self.given)
+
+
+class Ledger:
+    """The log of a store, and what it says of rows.
+
+    Parameters
+    ----------
+    store : Store
+        Where it stands.
+    rows : Rows
+        Which rows of the data its keys name.
+    who : str
+        Who answers here.
+    """
+
+    def __init__(self, store: Store, rows: Rows, who: str = "") -> None:
+        self.store, self.rows, self.who = store, rows, who
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="linkshift-store")
+        self._last = 0  # seq that the thread has read; only the thread looks at it
+        self.on_entries: Callable[[list[Entry]], None] | None = None
+        self.aside: frozenset[tuple[int, int]] = frozenset()  # pairs the worker has set aside
+        entries = store.entries()
+        self._last = entries[-1].seq if entries else 0
+        self.version = self._last
+        self.record = Record.of(entries)
+        self._replay()
+
+    # Writing -------------------------------------------------------------------------------------
+
+    async def append(self, events: Sequence[Event], who: str | None = None) -> list[Entry]:
+        """Write one action; it is on the disk and taken in when this returns. Gives its entries."""
+        name = self.who if who is None else who
+        mine, new = await self._in_thread(lambda: self._written(events, name))
+        self._take(new)
+        return mine
+
+    async def poll(self) -> bool:
+        """Take in what others have written to the file; whether there was something."""
+        new = await self._in_thread(self._read)
+        self._take(new)
+        return bool(new)
+
+    async def in_turn(self, work: Callable[[Store], T]) -> T:
+        """Do something with the store, after all that was asked for before."""
+        return await self._in_thread(lambda: work(self.store))
+
+    async def close(self) -> None:
+        """Close the store, after all that was asked for before."""
+        await self._in_thread(self.store.close)
+        self._thread.shutdown()
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        # Shielded: what was asked to be written is taken in even if whoever asked has left.
+        running = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await asyncio.shield(running)
+
+    def _written(self, events: Sequence[Event], who: str) -> tuple[list[Entry], list[Entry]]:
+        """Append, and give what is new with what others have written before it."""
+        mine = self.store.append(events, who)
+        new = mine
+        if mine and mine[0].seq != self._last + 1:
+            new = self.store.entries(after=self._last)
+        self._last = new[-1].seq if new else self._last
+        return mine, new
+
+    def _read(self) -> list[Entry]:
+        if not self.store.changed():
+            return []
+        new = self.store.entries(after=self._last)
+        self._last = new[-1].seq if new else self._last
+        return new
+
+    # What it says --------------------------------------------------------------------------------
+
+    def _take(self, new: list[Entry]) -> None:
+        """Take in what was written; plain answers to new pairs without replaying all."""
+        if not new:
+            return
+        new = [entry for entry in new if entry.seq > self.version]
+        if not new:
+            return
+        self.record = self.record.then(new)
+        self.version = new[-1].seq
+        if not self._grown(new):
+            self._replay()
+        if self.on_entries is not None:
+            self.on_entries(new)
+
+    def _grown(self, new: Iterable[Entry]) -> bool:
+        """Add answers to pairs that nobody spoke of before; False where it takes a replay."""
+        for entry in new:
+            body = entry.body
+            if entry.kind in ("name", "setting"):
+                continue
+            if entry.kind != "answer":
+                return False
+            a, b = (self.rows.row(body[end], entry.data) for end in "ab")
+            if a is None or b is None:
+                return False
+            put = _put(entry, a, b)
+            if put.pair in self.last:
+                return False
+            self.answers.append(put)
+            self._count(put)
+        return True
+
+    def _replay(self) -> None:
+        """Work all out anew from what stands."""
+        self.answers: list[Put] = []
+        self.links: list[Put] = []
+        self.n_elsewhere = 0  # about rows that are not in the data
+        for said in self.record.answers:
+            self._find(said, self.answers, given=False)
+        for link in self.record.links:
+            self._find(link, self.links, given=True)
+        self.last: dict[tuple[int, int], Put] = {}
+        for put in (*self.links, *self.answers):
+            self.last[put.pair] = put
+        self._close_again()
+
+    def _find(self, said: Any, into: list[Put], *, given: bool) -> None:
+        a, b = self.rows.row(said.a, said.data), self.rows.row(said.b, said.data)
+        if a is None or b is None or a == b:
+            self.n_elsewhere += 1
+            return
+        into.append(_put(said, a, b, given=given))
+
+    def _close_again(self) -> None:
+        standing = list(self.last.values())
+        # What the worker has set aside comes last, so that the same answers count here as there.
+        standing.sort(key=lambda put: (put.pair in self.aside, not put.given))
+        self.closing = Closing()
+        for put in standing:
+            self._close_over(put)
+
+    def _count(self, put: Put) -> None:
+        self.last[put.pair] = put
+        self._close_over(put)
+
+    def _close_over(self, put: Put) -> None:
+        if put.word != "unknown" and put.confidence == 1.0:
+            self.closing.take(put.told)
+
+    def set_aside(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Note which answers do not count, by the worker, which knows how probable they are."""
+        aside = frozenset(pairs)
+        if aside != self.aside:
+            self.aside = aside
+            self._close_again()
+
+    def needless(self, a: int, b: int) -> bool:
+        """Whether a pair was answered, or its answer follows from others."""
+        return (min(a, b), max(a, b)) in self.last or self.closing.says(a, b) is not None
+
+    def answered_after(self, a: int, b: int, version: int) -> bool:
+        """Whether something was said of a pair after some version of the log."""
+        put = self.last.get((min(a, b), max(a, b)))
+        return put is not None and put.seq > version
+
+    @property
+    def n_unknown(self) -> int:
+        """Pairs of which nobody knows."""
+        return sum(put.word == "unknown" for put in self.last.values())
+
+    def given_log(self) -> list[list[Any]]:
+        """Links that were given, as the worker takes them."""
+        return [[put.a, put.b, put.word == "same", put.confidence] for put in self.links]
+
+    def answer_log(self) -> list[list[Any]]:
+        """Answers that stand, as the worker takes them."""
+        return [[put.a, put.b, put.word, put.confidence, put.purpose] for put in self.answers]
+
+
+def _put(said: Any, a: int, b: int, *, given: bool = False) -> Put:
+    """Make a `Put` of an entry, or of what a record says."""
+    body = said.body if isinstance(said, Entry) else said._asdict()
+    purpose, by = body.get("purpose", "learn"), body.get("by", body.get("source", ""))
+    sure, word = float(body["confidence"]), body["word"]
+    return Put(said.seq, said.action, said.who, said.at, a, b, word, sure, purpose, by, given)

@@ -1,0 +1,53 @@
+"""A store and the rows at hand: which rows its keys name, and what has changed since."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from linkshift.web.fingerprint import Fingerprint, difference
+from linkshift.web.material import Material
+from linkshift.web.rows import Rows
+from linkshift.web.store import Store, StoreError
+
+__all__ = ["Opened", "open_store"]
+
+
+class Opened(NamedTuple):
+    """A store that is open, for rows."""
+
+    store: Store
+    rows: Rows
+    notes: Sequence[str] = ()
+
+
+def open_store(path: str | os.PathLike[str], material: Material, who: str = "") -> Opened:
+    """Open a store, or make one, and say what is other than the last time.
+
+    Parameters
+    ----------
+    path : path
+        Of the store.
+    material : Material
+        The rows at hand.
+    who : str
+        Who opens it.
+    """
+    # Before the file is made: ids that it could not keep are refused.
+    now = Fingerprint.of(material.read, material.ids)
+    store = Store(path)
+    try:
+        before = store.last_data()
+        told = str(difference(before, now))
+        seq = -1  # of a file that cannot be written: these data have no number there
+        try:
+            store.keep_data(now, who)
+            seq = store.data
+        except StoreError:
+            if store.read_only is None:
+                raise
+        return Opened(store, Rows(now, seq, store.history), (told,) if told else ())
+    except BaseException:
+        store.close()
+        raise
