@@ -9,7 +9,7 @@ from linkshift._core.arrays import Array
 __all__ = ["exemplars_of", "from_heart"]
 
 MOST_EXEMPLARS = 6
-_MOST_COMPARED = 700  # rows of a cluster among which exemplars are sought
+_MOST_COMPARED = 300  # rows of a cluster among which exemplars are sought
 _OTHERS = 12  # clusters nearby that a row is compared with
 _CHUNK = 8_192  # rows at once
 

@@ -25,6 +25,7 @@ _PERPLEXITY = 30.0
 _NEAR = 3  # rows by which others are placed
 _JITTER = 0.004  # of the map's size
 _NICE = 15
+_STEPS = 500  # from principal components it has settled by then
 
 
 def plane(X: Array) -> NDArray[np.float32]:
@@ -33,7 +34,7 @@ def plane(X: Array) -> NDArray[np.float32]:
 
     places = Plane.of(X).project(X)
     if X.shape[1] == 1:  # heights mean nothing: a band
-        places[:, 1] *= 0.2 * max(float(np.ptp(places[:, 0])), np.finfo(np.float32).tiny)
+        places[:, 1] *= 0.2 * max(float(np.ptp(places[:, 0])), float(np.finfo(np.float32).tiny))
     return places.astype(np.float32)
 
 
@@ -65,6 +66,7 @@ def neighbourly(X: Array, looked: Array) -> NDArray[np.float32]:
     drawn = TSNE(
         init=(start * (1e-4 / scale)).astype(np.float32),
         perplexity=min(_PERPLEXITY, (len(first) - 1) / 3),
+        max_iter=_STEPS,
         random_state=0,
         n_jobs=1,
     ).fit_transform(some)
