@@ -1,0 +1,302 @@
+// The first view: a pair, and the keys that answer it. An answer counts when the server has it on disk.
+
+import { el, fill, icon, kbd, setAria } from "./dom.js";
+import { Pair, preload } from "./pair.js";
+
+const PATIENT = 400; // milliseconds of waiting, after which a key pressed meanwhile is no answer
+const TRAIL = 40;
+const POLL = 1000;
+
+export const SAID = { same: "Same", different: "Different", unknown: "Don’t know" };
+const ANSWERS = [["same", "s"], ["different", "d"], ["unknown", "u"]];
+const PURPOSES = {
+  learn: "Asked because its answer decides a lot.",
+  audit: "Drawn at random, to measure how good the clusters are by now.",
+  confirm: "Answered before, but the other answers make that improbable. What you say now takes its place; a slip is mended so.",
+};
+
+export class Ask {
+  constructor(page) {
+    this.page = page;
+    this.title = "Ask";
+    this.prepared = [];
+    this.current = null;
+    this.pair = null;
+    this.busy = false;
+    this.queued = null; // one key pressed while an answer is on its way
+    this.done = new Set(); // keys of questions that were answered here
+    this.media = new Map();
+    this.trail = [];
+    this.build();
+    const { store } = page;
+    store.on("questions", () => this.ask());
+    store.on("state", () => this.draw());
+    store.on("online", () => this.draw());
+    page.settings.on((name) => name === "blind" && this.showPair());
+  }
+
+  get keys() {
+    const asking = () => Boolean(this.current);
+    return [
+      ...ANSWERS.map(([word, key]) => ({ key, says: SAID[word], when: asking, run: () => this.answer(word) })),
+      { key: "?", says: "Why this pair", when: asking, run: () => this.toggleWhy() },
+      { key: "p", says: "Show the pair on the map", when: asking, run: () => this.page.map.togglePair() },
+      { key: "f", says: "Flip the two pictures in place", when: () => this.pair?.flips, run: () => this.pair.flip() },
+      { key: "1", says: "Play the first sound", when: () => this.pair?.plays, run: () => this.pair.play(0) },
+      { key: "2", says: "Play the second sound", when: () => this.pair?.plays, run: () => this.pair.play(1) },
+      { key: "Escape", says: "Pictures side by side again", when: () => this.pair?.side !== null && this.pair?.flips, run: () => this.pair.apart() },
+    ];
+  }
+
+  // Parts ------------------------------------------------------------------------------------------
+
+  build() {
+    this.stage = el("div", { class: "ls-asking", id: "ls-pair", data: { part: "pair" } });
+    this.buttons = ANSWERS.map(([word, key]) =>
+      el("button", {
+        class: `ls-answer ls-say-${word}`, type: "button", data: { answer: word, key },
+        on: { click: () => this.answer(word) },
+      }, el("span", {}, SAID[word]), kbd(key)));
+    this.undoButton = el("button", { class: "ls-answer ls-lesser", type: "button", data: { do: "undo", key: "z" }, on: { click: () => this.page.undo() } },
+      icon("undo"), el("span", {}, "Undo"), kbd("z"));
+    this.whyButton = el("button", { class: "ls-answer ls-lesser", type: "button", data: { do: "why", key: "?" }, aria: { expanded: false, controls: "ls-why-pair" }, on: { click: () => this.toggleWhy() } },
+      icon("help"), el("span", {}, "Why"), kbd("?"));
+    this.why = el("section", { class: "ls-why-pair", id: "ls-why-pair", hidden: true, aria: { label: "Why this pair" } });
+    this.path = el("ol", { class: "ls-trail", data: { part: "trail" }, aria: { label: "Latest answers" } });
+    this.node = el("section", { class: "ls-view ls-ask", data: { view: "ask" }, aria: { label: "Ask" } },
+      el("h2", { class: "ls-question", id: "ls-question", tabIndex: -1 }, "Are these two the same?"),
+      this.stage, this.why,
+      el("div", { class: "ls-answers", role: "group", aria: { label: "Answer" } }, this.buttons, this.undoButton, this.whyButton),
+      el("div", { class: "ls-trail-line" }, this.path, this.page.outcome));
+  }
+
+  show() {
+    if (!this.current && this.page.store.state?.phase === "ready") this.ask();
+    this.page.map?.marks();
+  }
+
+  // Questions --------------------------------------------------------------------------------------
+
+  /** Ask the server for the questions that it has prepared. */
+  async ask() {
+    if (this.busy || this.asking) return;
+    this.asking = true;
+    try {
+      const reply = await this.page.api.get("/api/next");
+      if (this.busy) return; // an answer that came in between brings newer ones
+      this.page.store.take(reply.state);
+      this.accept(reply.questions);
+    } catch (refused) {
+      this.page.fail(refused);
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  /** The prepared questions are these; the pair on the screen stays where it is. */
+  accept(questions) {
+    this.prepared = questions.filter((one) => !this.done.has(one.key) && one.key !== this.current?.key);
+    this.ahead();
+    if (this.current) this.draw();
+    else this.next();
+  }
+
+  /** After links that were written elsewhere: a pair that is known by now is not asked. */
+  async forget() {
+    this.done.clear();
+    if (this.busy) return;
+    try {
+      const reply = await this.page.api.get("/api/next");
+      this.page.store.take(reply.state);
+      this.loadTrail();
+      const { current } = this;
+      if (current && !reply.questions.some((one) => one.key === current.key)) this.current = null;
+      this.accept(reply.questions);
+    } catch (refused) {
+      this.page.fail(refused);
+    }
+  }
+
+  ahead() {
+    const rows = [...new Set(this.prepared.slice(0, 5).flatMap((one) => [one.a, one.b]))];
+    this.page.store.rows(rows).then((found) => preload(this.page, found, this.media), () => {});
+  }
+
+  next() {
+    clearTimeout(this.timer);
+    this.current = this.prepared.shift() ?? null;
+    this.why.hidden = true;
+    setAria(this.whyButton, "expanded", false);
+    if (!this.current && !this.page.store.state?.finished) this.timer = setTimeout(() => this.ask(), POLL);
+    return this.showPair();
+  }
+
+  /** Show the pair: at once where both rows are there already, as they nearly always are. */
+  async showPair() {
+    const question = this.current;
+    this.pair = null;
+    this.page.map?.marks();
+    if (!question) return this.draw();
+    const { store } = this.page;
+    let rows = [store.row(question.a), store.row(question.b)];
+    if (!rows[0] || !rows[1]) {
+      try {
+        rows = await store.rows([question.a, question.b]);
+      } catch (refused) {
+        return this.page.fail(refused, () => this.showPair());
+      }
+      if (this.current !== question) return undefined;
+    }
+    this.pair = new Pair(this.page, ...rows);
+    fill(this.stage, this.pair.node);
+    this.stage.scrollTop = 0;
+    this.stage.dataset.question = question.key;
+    return this.draw();
+  }
+
+  // Answers ----------------------------------------------------------------------------------------
+
+  /** Send an answer. The next pair is shown when the server has this one on disk. */
+  answer(word) {
+    const question = this.current;
+    if (this.busy) return this.queue(() => this.answer(word));
+    if (!question || !this.pair || !this.page.mayWrite()) return undefined;
+    return this.send(
+      "/api/answer",
+      { a: question.a, b: question.b, word, purpose: question.purpose },
+      (reply) => {
+        this.done.add(question.key);
+        this.pushTrail(word, question);
+        this.current = null;
+        this.prepared = reply.questions.filter((one) => !this.done.has(one.key));
+        this.ahead();
+        this.page.announce(`${SAID[word]}: saved.`);
+        return this.next();
+      },
+      () => `“${SAID[word]}” is not saved.`,
+      () => this.current === question && this.answer(word),
+    );
+  }
+
+  undo() {
+    if (this.busy) return this.queue(() => this.undo());
+    if (!this.page.mayWrite()) return undefined;
+    return this.send("/api/undo", {}, (reply) => this.tookBack(reply), () => "Nothing was taken back.", () => this.undo());
+  }
+
+  /** What the server took back; a pair is asked again. */
+  tookBack(reply) {
+    const again = reply.question;
+    this.done.clear(); // the server knows what was answered
+    if (again) {
+      const before = this.current;
+      this.current = null;
+      const others = [before, ...(reply.questions ?? [])].filter((one) => one && one.key !== again.key);
+      this.prepared = [again, ...others.filter((one, i) => others.findIndex((other) => other.key === one.key) === i)];
+    }
+    this.page.announce(`Taken back: ${reply.undone}`);
+    this.loadTrail();
+    if (!again) return this.ask();
+    this.ahead();
+    return this.next();
+  }
+
+  /** Post something, with the keys waiting; the pair stays where it fails. */
+  async send(path, body, then, failed, retry) {
+    this.busy = true;
+    this.node.classList.add("ls-busy");
+    const start = performance.now();
+    let queued = null;
+    try {
+      const reply = await this.page.api.post(path, body);
+      this.page.settle();
+      this.page.store.take(reply.state);
+      await then(reply);
+      queued = this.queued;
+    } catch (refused) {
+      this.page.fail(refused, retry, failed());
+    } finally {
+      this.busy = false;
+      this.queued = null;
+      this.node.classList.remove("ls-busy");
+      this.draw();
+    }
+    if (!queued) return;
+    const waited = performance.now() - start;
+    if (waited <= PATIENT) queued();
+    else this.page.announce(`Saving took ${(waited / 1000).toFixed(1)} s; the key pressed meanwhile was not taken as an answer to this pair.`);
+  }
+
+  queue(run) {
+    this.queued ??= run;
+  }
+
+  // The line below ---------------------------------------------------------------------------------
+
+  pushTrail(word, { a, b }) {
+    this.trail = [...this.trail, { word, a, b }].slice(-TRAIL);
+    this.drawTrail();
+  }
+
+  async loadTrail() {
+    try {
+      const { links } = await this.page.api.get("/api/links");
+      const said = links.filter((one) => one.seq && one.by === "question");
+      this.trail = said.sort((one, other) => one.seq - other.seq).slice(-TRAIL);
+      this.drawTrail();
+    } catch {
+      // An ornament: without it nothing is missing.
+    }
+  }
+
+  drawTrail() {
+    fill(this.path, this.trail.map(({ word }) =>
+      el("li", { class: `ls-say-${word}`, title: SAID[word] }, el("span", { class: "ls-hidden" }, SAID[word]))));
+  }
+
+  toggleWhy() {
+    const open = this.why.hidden;
+    this.why.hidden = !open;
+    setAria(this.whyButton, "expanded", open);
+    if (open) this.drawWhy();
+    this.page.map?.marks();
+  }
+
+  drawWhy() {
+    const { purpose, why, probability } = this.current;
+    const sure = !this.page.settings.blind && purpose === "learn" && typeof probability === "number";
+    fill(this.why,
+      el("p", {}, el("strong", {}, PURPOSES[purpose] ?? ""), " ", why ?? ""),
+      sure ? el("p", {}, `The present guess: ${Math.round(100 * probability)} % for the same.`) : null);
+    this.page.announce(this.why.textContent, { quiet: true });
+  }
+
+  // Drawing ----------------------------------------------------------------------------------------
+
+  draw() {
+    const { state } = this.page.store;
+    const asked = Boolean(this.current && this.pair);
+    const may = this.page.mayWrite();
+    for (const button of [...this.buttons]) button.disabled = !asked || !may;
+    this.whyButton.disabled = !asked;
+    this.undoButton.disabled = !state?.undoable || !may;
+    this.undoButton.title = state?.undoable?.text ? `Takes back: ${state.undoable.text}` : "";
+    this.node.classList.toggle("ls-idle", !asked);
+    if (asked || this.current) return;
+    delete this.stage.dataset.question;
+    fill(this.stage, this.nothing(state));
+  }
+
+  nothing(state) {
+    if (state?.finished)
+      return el("div", { class: "ls-rest", data: { part: "finished" } },
+        el("p", { class: "ls-rest-head" }, "No question is left"),
+        el("p", {}, "Every pair is known by now, from what was answered and what follows from it."),
+        el("p", { class: "ls-row" },
+          el("button", { class: "ls-button", type: "button", on: { click: () => this.page.go("out") } }, "Take the clusters with you"),
+          el("button", { class: "ls-button", type: "button", on: { click: () => this.page.go("clusters") } }, "Look at the clusters")));
+    return el("div", { class: "ls-rest ls-wait", data: { part: "waiting" } },
+      el("p", { class: "ls-rest-head" }, "Working out the next question"),
+      el("p", {}, "It comes by itself."));
+  }
+}
