@@ -46,8 +46,8 @@ $(LOWEST)/.ready: pyproject.toml release/lowest.py release/project.py
 		|| { echo "The lowest versions are those of Python 3.11: PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(PYTHON) -m release.lowest > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c $(LOWEST)/constraints.txt \
-		-e ".[$$($(PYTHON) -m release.project)$(WITH)]" pytest pytest-xdist hypothesis playwright
+	$(LOWEST)/bin/python -m pip install --progress-bar off --disable-pip-version-check -c $(LOWEST)/constraints.txt \
+		-e ".[test,$$($(PYTHON) -m release.project)$(WITH)]"
 	@touch $@
 
 lowest: $(LOWEST)/.ready  ## the tests, with the lowest versions that pyproject.toml allows
@@ -58,7 +58,7 @@ lowest: $(LOWEST)/.ready  ## the tests, with the lowest versions that pyproject.
 newest:  ## the tests, with the newest versions that pip finds; PRE=1 takes pre-releases, too
 	$(PYTHON) -m venv --clear $(NEWEST)
 	$(NEWEST)/bin/python -m pip install --quiet --upgrade pip
-	$(NEWEST)/bin/python -m pip install --quiet --prefer-binary $(if $(PRE),--pre) \
+	$(NEWEST)/bin/python -m pip install --progress-bar off --prefer-binary $(if $(PRE),--pre) \
 		-e ".[dev,$$($(PYTHON) -m release.project)$(WITH)]"
 	$(NEWEST)/bin/python -m pip list --outdated $(if $(PRE),--pre)
 	$(NEWEST)/bin/python -m pytest -n 2 --dist loadfile $(SELECT)

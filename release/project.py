@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = ("dev", "docs", "rivals")  # extras of whoever works on linkshift
+TOOLS = ("dev", "docs", "rivals", "test")  # extras of whoever works on linkshift
 LARGE = ("deep",)  # extras of gigabytes: only where somebody names them
 _OWN = re.compile(r"linkshift\[(.*)\]")
 

@@ -183,6 +183,11 @@ def test_every_dependency_has_a_lowest_version_and_no_highest():
     assert all("==" in one and "[" not in one for one in lowest.lowest())
 
 
+def test_lowest_versions_as_constraints():
+    assert lowest.constraint("dask[array,dataframe]>=2026.8") == "dask==2026.8"
+    assert lowest.constraint("opencv-python-headless>=4.9") == "opencv-python-headless==4.9.*"
+
+
 def test_extras_are_resolved():
     assert project.parts("plot") == ["plot"]
     assert {"plot", "cli", "image"} <= set(project.parts("all")) <= set(project.extras())
