@@ -48,10 +48,17 @@ export function contrast(a, b) {
 
 /** Mix with white until a colour stands out from a dark panel. */
 export function lightened(colour, panel = rgb(PANEL_DARK), least = LEAST_CONTRAST) {
+  const own = colour.map((c) => c / 255);
   for (let share = 0; ; share += 0.05) {
-    const mixed = colour.map((c) => c + share * (255 - c));
-    if (contrast(mixed, panel) >= least) return mixed.map(Math.round);
+    const mixed = own.map((c) => 255 * (c + share * (1 - c)));
+    if (contrast(mixed, panel) >= least) return mixed.map(toEven);
   }
+}
+
+// Halves go to the even number, as numpy has it: reports show the same colours.
+function toEven(value) {
+  const up = Math.round(value);
+  return up - value === 0.5 && up % 2 ? up - 1 : up;
 }
 
 /** Whether black is the better text on a colour. */

@@ -1,6 +1,8 @@
 // Points without WebGL2: pixels worked out here and put on a 2-D canvas. The order of points is
 // mixed, so that the first part is a sample of all; what a frame has no time for, the next draws.
 
+import { RIM_MOST, rimOf } from "./map_view.js";
+
 const BUDGET = 10; // milliseconds a frame
 const AT_ONCE = 4096; // points between two looks at the clock
 const PHASES = 4; // places within a pixel that a disc is worked out for, in each direction
@@ -60,11 +62,12 @@ export class FlatPoints {
     const phase = Math.floor((px - left) * PHASES) + PHASES * Math.floor((py - top) * PHASES);
     const mix = (c) => colourFrom[4 * s + c] + turned * (colourTo[4 * s + c] - colourFrom[4 * s + c]);
     const opacity = (alpha * mix(3)) / 255;
-    this.#stamp(left, top, stamps.covers[phase], side, mix(0), mix(1), mix(2), opacity);
+    this.#stamp(left, top, stamps, phase, [mix(0), mix(1), mix(2)], opacity, frame.paper);
   }
 
-  #stamp(left, top, cover, side, r, g, b, opacity) {
+  #stamp(left, top, { covers, edges, side }, phase, [red, green, blue], opacity, paper) {
     const { data, width, height } = this.image;
+    const cover = covers[phase], edge = edges[phase];
     const half = side >> 1;
     for (let i = 0; i < side; i++) {
       const y = top - half + i;
@@ -73,7 +76,10 @@ export class FlatPoints {
         const x = left - half + j;
         const share = cover[i * side + j] * opacity;
         if (share === 0 || x < 0 || x >= width) continue;
-        const at = 4 * (y * width + x);
+        const at = 4 * (y * width + x), rim = edge[i * side + j];
+        const r = red + rim * (paper[0] - red);
+        const g = green + rim * (paper[1] - green);
+        const b = blue + rim * (paper[2] - blue);
         const below = (data[at + 3] / 255) * (1 - share);
         const whole = share + below;
         data[at] = (r * share + data[at] * below) / whole;
@@ -84,25 +90,33 @@ export class FlatPoints {
     }
   }
 
-  // How much of each pixel a disc covers, for each place of its middle within a pixel.
+  // How much of each pixel a disc covers, and its rim, for each place of its middle in a pixel.
   #stamps(radius) {
     if (this.stamps && this.stamps.radius === radius) return this.stamps;
-    const side = 2 * Math.ceil(radius + 0.5) + 1;
-    const covers = [];
+    const side = 2 * Math.ceil(radius + 0.5) + 1, half = side >> 1;
+    const rim = rimOf(radius);
+    const covers = [], edges = [];
     for (let phase = 0; phase < PHASES * PHASES; phase++) {
-      const x = ((phase % PHASES) + 0.5) / PHASES, y = (Math.floor(phase / PHASES) + 0.5) / PHASES;
-      const cover = new Float32Array(side * side);
+      const x = half + ((phase % PHASES) + 0.5) / PHASES - 0.5;
+      const y = half + (Math.floor(phase / PHASES) + 0.5) / PHASES - 0.5;
+      const cover = new Float32Array(side * side), edge = new Float32Array(side * side);
       for (let k = 0; k < side * side; k++) {
-        const dx = (k % side) - (side >> 1) + 0.5 - x, dy = Math.floor(k / side) - (side >> 1) + 0.5 - y;
-        cover[k] = Math.min(Math.max(radius - Math.hypot(dx, dy) + 0.5, 0), 1);
+        const away = Math.hypot((k % side) - x, Math.floor(k / side) - y) - radius;
+        cover[k] = clipped(0.5 - away);
+        edge[k] = clipped(away + rim + 0.5) * Math.min(rim, RIM_MOST);
       }
       covers.push(cover);
+      edges.push(edge);
     }
-    this.stamps = { radius, side, covers };
+    this.stamps = { radius, side, covers, edges };
     return this.stamps;
   }
 
   destroy() {
     this.image = null;
   }
+}
+
+function clipped(share) {
+  return Math.min(Math.max(share, 0), 1);
 }

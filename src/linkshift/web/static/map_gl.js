@@ -1,6 +1,8 @@
 // Points by WebGL2. What moves them (the view, shares of ways) are a few numbers a frame; positions
 // and colours go to the graphics card only when they change.
 
+import { RIM_MOST, rimOf } from "./map_view.js";
+
 const VERTEX = `#version 300 es
 layout(location = 0) in vec2 from;
 layout(location = 1) in vec2 to;
@@ -26,7 +28,7 @@ void main() {
   float away = length(gl_PointCoord - 0.5) * (diameter + 1.0);
   float radius = 0.5 * diameter;
   float cover = clamp(radius - away + 0.5, 0.0, 1.0);
-  float edge = clamp(away - radius + rim + 0.5, 0.0, 1.0) * min(rim, 0.75);
+  float edge = clamp(away - radius + rim + 0.5, 0.0, 1.0) * min(rim, ${RIM_MOST});
   float opacity = cover * alpha * colour.a;
   drawn = vec4(mix(colour.rgb, paper, edge) * opacity, opacity);
 }`;
@@ -99,7 +101,7 @@ export class GlPoints {
     const { gl, at } = this;
     gl.uniform1f(at.diameter, 2 * radius);
     gl.uniform1f(at.alpha, alpha);
-    gl.uniform1f(at.rim, Math.min(Math.max((radius - 2.2) / 2, 0), 1));
+    gl.uniform1f(at.rim, rimOf(radius));
   }
 
   #send(frame) {

@@ -53,7 +53,7 @@ function drawLinks(context, { links, isDark, radius }, tones, at) {
       ends.push(a, b);
     }
     const colour = linkColour(word, isDark);
-    stroke(context, colour, 1.75, tones.paper, word === "same" ? [] : [6, 5]);
+    stroke(context, colour, 2, tones.paper, word === "same" ? [] : [6, 5]);
     context.beginPath();
     for (const [x, y] of ends) circle(context, x, y, Math.max(radius * 0.8, 2.5));
     context.fillStyle = colour;

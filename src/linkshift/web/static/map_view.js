@@ -72,3 +72,11 @@ export function looks(n, view, size, whole) {
   const alpha = Math.min(0.92 - 0.34 * crowded + 0.2 * Math.log10(near), 0.95);
   return { radius: Math.min(radius, 9), alpha: Math.max(alpha, 0.3) };
 }
+
+/** How opaque the rim of a disc is at most. */
+export const RIM_MOST = 0.75;
+
+/** Pixels of rim, in the paper's colour, that keep discs of a radius in pixels apart. */
+export function rimOf(radius) {
+  return Math.min(Math.max((radius - 2.2) / 2, 0), 1);
+}
