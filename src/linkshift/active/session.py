@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -25,6 +25,9 @@ from linkshift.active.picking import Picking
 from linkshift.active.questions import Candidate, Question
 from linkshift.links import Links
 from linkshift.methods.numbering import numbers_like
+
+if TYPE_CHECKING:
+    from linkshift.web.sessions import Serving
 
 __all__ = ["Session"]
 
@@ -390,6 +393,32 @@ class Session:
         labels = clone(estimator).fit_predict(self._X, links=by_row if told else None)
         found: Array = np.asarray(labels)
         return found
+
+    # On a page -----------------------------------------------------------------------------------
+
+    def serve(self, items: Any = None, **options: Any) -> Serving:
+        """Open the labelling page of this session, in the browser or a notebook's frame.
+
+        Answers that are given there enter the session as they come, and leave it where they are
+        taken back; meanwhile, answer on the page alone. Needs the extra ``web``.
+
+        Parameters
+        ----------
+        items : table, list of text or of paths, or array of images, default=None
+            What is shown of each row; None shows the columns.
+        **options
+            ``store``: path of the file of what is said, which is made or gone on with (None: one
+            that goes when the page is closed); ``port``, ``browser`` (None: unless in a notebook),
+            ``who`` answers, ``title``.
+
+        Returns
+        -------
+        Serving
+            With ``address`` and ``stop()``; shown in a notebook it is the page.
+        """
+        from linkshift.web.sessions import serve_session
+
+        return serve_session(self, items, **options)
 
     # Keeping -------------------------------------------------------------------------------------
 

@@ -49,7 +49,15 @@ class Desk:
         self._poll: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, material: Material, opened: Opened, *, who: str = "") -> Self:
+    async def open(
+        cls,
+        material: Material,
+        opened: Opened,
+        *,
+        who: str = "",
+        audit: float = 0.2,
+        random_state: int = 0,
+    ) -> Self:
         """Open a desk for rows and the store of what was said of them.
 
         Parameters
@@ -60,10 +68,12 @@ class Desk:
             The store, and which rows its keys name.
         who : str
             Who answers here.
+        audit, random_state : float and int
+            As of `Session`.
         """
         ledger = Ledger(opened.store, opened.rows, who)
         ids = material.ids
-        engine = await Engine.start(material.X, ids=ids)
+        engine = await Engine.start(material.X, audit, random_state, ids=ids)
         self = cls(material, ledger, engine, who)
         self.notes = (*material.notes, *opened.notes)
         ledger.on_entries = self._written

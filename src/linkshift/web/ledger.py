@@ -67,6 +67,7 @@ class Ledger:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="linkshift-store")
         self._last = 0  # seq that the thread has read; only the thread looks at it
         self.on_entries: Callable[[list[Entry]], None] | None = None
+        self.on_change: Callable[[], None] | None = None
         self.aside: frozenset[tuple[int, int]] = frozenset()  # pairs the worker has set aside
         entries = store.entries()
         self._last = entries[-1].seq if entries else 0
@@ -134,6 +135,8 @@ class Ledger:
             self._replay()
         if self.on_entries is not None:
             self.on_entries(new)
+        if self.on_change is not None:
+            self.on_change()
 
     def _grown(self, new: Iterable[Entry]) -> bool:
         """Add answers to pairs that nobody spoke of before; False where it takes a replay."""
