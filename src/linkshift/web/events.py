@@ -61,7 +61,8 @@ def plain_id(name: Any) -> str | int:
     >>> plain_id(np.int64(7)), plain_id("7")
     (7, '7')
     """
-    plain = name.item() if hasattr(name, "dtype") and hasattr(name, "item") else name
+    # Scalars of NumPy, which need not be imported for this.
+    plain = name.item() if getattr(name, "ndim", None) == 0 else name
     if isinstance(plain, str):
         return str(plain)
     if isinstance(plain, int) and not isinstance(plain, bool):

@@ -116,11 +116,9 @@ class Store:
         with self._lock:
             if self.read_only is not None and not self._asked_to_read:
                 self._open_again()  # the folder may be writable by now
-            if self.read_only is not None:
-                raise StoreError(
-                    self.read_only, "Make the file and its folder writable, and try again."
-                )
             connection = self._connection
+            if self._file is not None and (why := self._file.why) is not None:
+                raise StoreError(why.problem, why.remedies["python"])
             try:
                 with transaction(connection):
                     yield connection
@@ -140,7 +138,8 @@ class Store:
     @property
     def read_only(self) -> str | None:
         """Why nothing can be written; None where it can."""
-        return None if self._file is None else self._file.read_only
+        why = None if self._file is None else self._file.why
+        return None if why is None else why.problem
 
     def entries(self, after: int = 0) -> list[Entry]:
         """Give what stands there, in order, from behind a seq."""

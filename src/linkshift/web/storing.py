@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shlex
 import shutil
 import sqlite3
@@ -21,8 +22,7 @@ __all__ = ["Opened", "StoreError", "in_words", "opened", "transaction"]
 
 APPLICATION = 0x4C4B5348  # "LKSH", at its place in the header of an SQLite file
 VERSION = 1
-_MAGIC = b"SQLite format 3\0"
-_HEADER = 100  # bytes
+_LEAST = 512  # bytes of an SQLite file
 _PATIENCE = 2.0  # seconds that another process may be writing for
 
 # Nothing is changed or deleted, whoever writes; and no action is taken back twice, by two servers
@@ -39,6 +39,9 @@ CREATE TABLE data (
     seq INTEGER PRIMARY KEY, digest TEXT NOT NULL, ids BLOB, hashes BLOB NOT NULL,
     columns BLOB NOT NULL);
 CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'only appended to'); END;
+CREATE TRIGGER no_replace BEFORE INSERT ON events
+    WHEN NEW.seq > 0 AND EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq)
+    BEGIN SELECT RAISE(ABORT, 'only appended to'); END;
 CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'only appended to'); END;
 """
 
@@ -51,7 +54,7 @@ class Opened(NamedTuple):
     """A connection, and why it only reads; None where it writes."""
 
     connection: sqlite3.Connection
-    read_only: str | None
+    why: StoreError | None
     live: bool = True  # whether it sees what others write
     folder: tempfile.TemporaryDirectory[str] | None = None  # of a copy
 
@@ -61,7 +64,8 @@ def opened(path: Path, *, read_only: bool = False) -> Opened:
     _check_place(path, read_only=read_only)
     new = not path.exists()
     if read_only:
-        return _to_read(path, "It was opened to be read.")
+        why = StoreError(f"{path} was opened to be read.", "Open it without read_only.")
+        return _to_read(path, why)
     connection = None
     try:
         connection = _connect(path, "rwc" if new else "rw")
@@ -69,12 +73,11 @@ def opened(path: Path, *, read_only: bool = False) -> Opened:
     except sqlite3.Error as error:
         if connection is not None:
             connection.close()
-        if new or not _holds_something(path):
-            _leave_nothing(path, new=new)
+        if not _holds_something(path):
             raise in_words(path, error, "made") from error
         if _is_damage(error):
             raise in_words(path, error, "opened") from error
-        return _to_read(path, in_words(path, error, "written").problem)
+        return _to_read(path, in_words(path, error, "written"))
     except BaseException:
         if connection is not None:
             connection.close()
@@ -100,10 +103,13 @@ def in_words(path: Path, error: Exception, done: str) -> StoreError:
     """Say what went wrong with a file."""
     for names, problem, remedy in _CAUSES:
         if _name_of(error).startswith(names):
+            if done == "made" and remedy == _NOT_YOURS:
+                remedy = "Make the folder writable, or name a file in another."
             return StoreError(f"{path} cannot be {done}: {problem}.", remedy)
     return StoreError(f"{path} cannot be {done}: {error}.", "Look at the disk, and try again.")
 
 
+_NOT_YOURS = "Make both writable, or copy the file to a folder of yours and open it there."
 _CAUSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("SQLITE_FULL", "ENOSPC", "EDQUOT"),
@@ -118,7 +124,7 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
         ("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "EACCES", "EPERM", "EROFS"),
         "the file or its folder is read-only, or not yours to write to",
-        "Make both writable, or copy the file to a folder of yours and open it there.",
+        _NOT_YOURS,
     ),
     (
         ("SQLITE_CORRUPT", "SQLITE_NOTADB"),
@@ -159,15 +165,17 @@ def _check_place(path: Path, *, read_only: bool) -> None:
         _check_folder(path, read_only=read_only)
     except OSError as error:
         raise in_words(path, error, "opened") from error
+    allowed = os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids)
+    if path.exists() and not allowed:
+        raise StoreError(
+            f"{path} is not yours to read.", "Make it so, or copy it and name the copy."
+        )
     log = path.with_name(f"{path.name}-wal")
     if not size and log.exists() and log.stat().st_size:
         raise StoreError(
             f"{path} is empty or gone, and the newest answers that were in it are in {log}.",
             f"Put {path.name} back beside it; to begin anew, move {log.name} away first.",
         )
-    # A first writing that was cut off is mended by SQLite, and looked at then.
-    if size and not path.with_name(f"{path.name}-journal").exists():
-        _check_header(path)
 
 
 def _check_folder(path: Path, *, read_only: bool) -> None:
@@ -182,25 +190,15 @@ def _check_folder(path: Path, *, read_only: bool) -> None:
         raise StoreError(f"There is no file {path}.", "Name a file that linkshift label has made.")
 
 
-def _check_header(path: Path) -> None:
-    """Look at the first bytes, which say what it is and who wrote it."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_HEADER)
-    except OSError as error:
-        if _name_of(error) in ("EACCES", "EPERM"):
-            raise StoreError(
-                f"{path} is not yours to read.", "Make it so, or copy it and name the copy."
-            ) from error
-        raise in_words(path, error, "read") from error
-    if not head.startswith(_MAGIC[: len(head)]):
-        raise StoreError(
-            f"{path} is no file of answers: linkshift label did not make it.",
-            "Name another file; a new one is made where there is none.",
-        )
-    if len(head) < _HEADER:
-        raise in_words(path, _cut_short(), "opened")
-    found, version = int.from_bytes(head[68:72], "big"), int.from_bytes(head[60:64], "big")
+def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what another program, or a newer linkshift, has made.
+
+    SQLite is asked, as all is that is in the file: where a process opens and closes a file by
+    itself, the locks of its connections to that file are gone.
+    """
+    if _is_empty(connection, path):
+        raise _no_store(path)
+    found, version = (_pragma(connection, name) for name in ("application_id", "user_version"))
     if found != APPLICATION:
         raise StoreError(
             f"{path} is an SQLite file of another program.",
@@ -212,6 +210,42 @@ def _check_header(path: Path) -> None:
             f"knows {VERSION}.",
             "Install that: pip install --upgrade linkshift",
         )
+
+
+def _no_store(path: Path) -> StoreError:
+    return StoreError(
+        f"{path} is no file of answers: linkshift label did not make it, or its beginning is "
+        "damaged.",
+        "Name another file; a new one is made where there is none.",
+    )
+
+
+def _is_empty(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether nothing is there yet; SQLite has first taken away what a killed process began."""
+    try:
+        n_pages = _pragma(connection, "page_count")
+    except sqlite3.DatabaseError as error:
+        if not _name_of(error).startswith("SQLITE_NOTADB"):
+            raise
+        raise _no_store(path) from error
+    if n_pages == 0 and 0 < path.stat().st_size < _LEAST:  # which SQLite takes for nothing
+        raise _no_store(path)
+    return n_pages == 0
+
+
+def _check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file that is damaged; its good parts might be half of what was said."""
+    if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+        raise _cut_short()
+    log = path.with_name(f"{path.name}-wal")
+    there = log.exists() and log.stat().st_size  # the page may be in it
+    # Of a page that was cut SQLite reads the rest as zeros, without a word.
+    if not there and path.stat().st_size % _pragma(connection, "page_size"):
+        raise _cut_short()
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 def _cut_short() -> sqlite3.DatabaseError:
@@ -233,22 +267,29 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Make tables where there are none, and have every commit on the disk before it is told."""
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA synchronous = FULL")
-    _check_whole(connection)
-    if not _has_tables(connection):
+    if _is_empty(connection, path):
         _make(connection)
-    _check_header(path)
+    _check_identity(connection, path)
+    _check_whole(connection, path)
+    connection.execute("PRAGMA trusted_schema = OFF")
     # Where memory cannot be shared, as in folders of a network, this says "delete": a journal that
     # is rolled back, which is as safe.
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
     connection.execute("PRAGMA synchronous = FULL")
+    _try_to_write(connection)
+
+
+def _try_to_write(connection: sqlite3.Connection) -> None:
+    """Raise what a writing would; nothing is written."""
     try:
-        with transaction(connection):  # may we write?
-            pass
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO meta VALUES ('trial', '')")
     except sqlite3.OperationalError as error:
-        if not _name_of(error).startswith("SQLITE_BUSY"):
+        if not _name_of(error).startswith("SQLITE_BUSY"):  # somebody writes: we may later
             raise
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
@@ -256,6 +297,7 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
 
 
 def _make(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA synchronous = FULL")
     with transaction(connection):
         if _has_tables(connection):  # by another process, in the meantime
             return
@@ -277,49 +319,38 @@ def _statements() -> list[str]:
     return found[:-1]
 
 
-def _check_whole(connection: sqlite3.Connection) -> None:
-    """Refuse a file that is damaged; answers in its good parts might be half of what was said."""
-    if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-        raise _cut_short()
-
-
 def _holds_something(path: Path) -> bool:
     with suppress(OSError):
         return path.stat().st_size > 0
     return False
 
 
-def _leave_nothing(path: Path, *, new: bool) -> None:
-    """Take an empty file away that a disk without room has left."""
-    if new and path.exists() and not _holds_something(path):
-        with suppress(OSError):
-            path.unlink()
-
-
-def _to_read(path: Path, reason: str) -> Opened:
+def _to_read(path: Path, why: StoreError) -> Opened:
     """Open a store that cannot be written, or is not to be."""
-    try:
-        return Opened(_looked_into(_connect(path, "ro")), reason)
-    except sqlite3.Error as error:
-        if _is_damage(error):
-            raise in_words(path, error, "opened") from error
+    for mode in ("rw", "ro"):  # the first takes its log away again, where it may
+        try:
+            return Opened(_looked_into(_connect(path, mode), path), why)
+        except sqlite3.Error as error:
+            if _is_damage(error):
+                raise in_words(path, error, "opened") from error
     # A log beside the file needs one more file, which cannot be made here: both are read as copies.
     log = path.with_name(f"{path.name}-wal")
     try:
         if not (log.exists() and log.stat().st_size):
-            return Opened(_looked_into(_connect(path, "immutable=1")), reason, live=False)
+            return Opened(_looked_into(_connect(path, "immutable=1"), path), why, live=False)
         folder = tempfile.TemporaryDirectory(prefix="linkshift-")
         copy = Path(folder.name) / "copy.linkshift"
         for source, target in ((path, copy), (log, copy.with_name(f"{copy.name}-wal"))):
             shutil.copyfile(source, target)
-        return Opened(_looked_into(_connect(copy, "rw")), reason, live=False, folder=folder)
+        return Opened(_looked_into(_connect(copy, "rw"), copy), why, live=False, folder=folder)
     except (sqlite3.Error, OSError) as error:
         raise in_words(path, error, "read") from error
 
 
-def _looked_into(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _looked_into(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
-        _check_whole(connection)
+        _check_identity(connection, path)
+        _check_whole(connection, path)
         connection.execute("SELECT count(*) FROM events").fetchone()
         connection.execute("PRAGMA query_only = ON")
     except BaseException:
