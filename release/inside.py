@@ -10,8 +10,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
+from urllib.parse import urljoin
+from urllib.request import HTTPCookieProcessor, ProxyHandler, build_opener
 
 import numpy as np
 
@@ -93,6 +95,7 @@ def cli() -> None:
     """Go through the command: help, clusters of a table with links, a report, a model, new rows."""
     assert linkshift.__version__ in command("--version")
     assert "cluster" in command("--help")
+    assert "browser" in command("label", "--help")
     made = ("-o", "data.csv", "--links-output", "links.csv", "--n-links", "20")
     command("datasets", "shapes", "--rows", "200", *made)
     out = ("-o", "labels.csv", "--report", "report.html", "--save", "cli.npz")
@@ -134,6 +137,21 @@ def dask() -> None:
     same_groups(MeanShift(landmarks=20, bandwidth=3.0).fit(rows).labels_.compute())
 
 
+def web() -> None:
+    """Open the labelling page, and fetch it with every file that it is made of."""
+    session = linkshift.Session(X)
+    with session.serve(browser=False) as page:
+        cookies = HTTPCookieProcessor()  # the address opens it once, for whoever keeps the cookie
+        browser = build_opener(ProxyHandler({}), cookies)
+        shown = browser.open(page.address, timeout=60)
+        assert b"<script" in shown.read()
+        files = list(resources.files("linkshift.web").joinpath("static").iterdir())
+        assert {"index.html", "start.js", "style.css"} <= {one.name for one in files}
+        for one in files:
+            there = urljoin(shown.url, one.name)
+            assert browser.open(there, timeout=60).read() == one.read_bytes(), there
+
+
 def deep() -> None:
     """Learn an embedding by a network."""
     made = linkshift.embed.StackedDenoisingAutoencoder(
@@ -142,7 +160,7 @@ def deep() -> None:
     assert made.fit_transform(X).shape == (2 * N, 1)
 
 
-CHECKS = {check.__name__: check for check in (plot, cli, image, anndata, dask, deep)}
+CHECKS = {check.__name__: check for check in (plot, cli, image, anndata, dask, web, deep)}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
