@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.web.map_page import HEIGHT, WIDTH, Chart, address, chart  # noqa: F401
+from tests.web import map_page
+from tests.web.map_page import HEIGHT, WIDTH, Chart
 
 from linkshift.pictures import colours
+
+address, chart = map_page.address, map_page.chart
 
 FIVE = np.array([[0, 0], [10, 0], [10, 5], [0, 5], [5, 2.5]])
 WHITE = [255, 255, 255]
@@ -116,7 +119,7 @@ def test_zoom_keeps_what_is_under_the_pointer(chart):
 def test_two_fingers_zoom(chart):
     chart.open(FIVE)
     session = chart.page.context.new_cdp_session(chart.page)
-    x, y = chart.corner + [WIDTH / 2, HEIGHT / 2]
+    x, y = chart.at([WIDTH / 2, HEIGHT / 2])
 
     def touch(kind, apart):
         points = [{"x": x - apart, "y": y, "id": 0}, {"x": x + apart, "y": y, "id": 1}]
@@ -139,7 +142,7 @@ def test_dragging_pans_and_a_click_picks(chart):
     before = chart.places(5)
     chart.drag([[300, 100], [320, 110], [350, 90]])
     chart.settle()
-    np.testing.assert_allclose(chart.places(5), before + [50, -10], atol=0.5)
+    np.testing.assert_allclose(chart.places(5), np.add(before, [50, -10]), atol=0.5)
     assert chart.told("pick") == []
     chart.page.mouse.click(*chart.at(chart.places(5)[3] + [3, 2]))
     assert chart.told("pick") == [[3]]

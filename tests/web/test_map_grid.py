@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.web.map_page import HEIGHT, WIDTH, address, chart  # noqa: F401
+from tests.web import map_page
+from tests.web.map_page import HEIGHT, WIDTH
+
+address, chart = map_page.address, map_page.chart
 
 
 def heaps(rng, n=3000):
