@@ -133,30 +133,13 @@ def cluster(
     written = {"output": output, "plot": plot, "report": report, "save": save}
     targets.check_targets([data, links, labels_like], targets.LABEL_SUFFIXES, **written)
     from linkshift.cli.reading.labels import read_labels_like
-    from linkshift.cli.reading.models import write_model
-    from linkshift.cli.reading.problem import Source, read_problem
-    from linkshift.cli.writing import results
-    from linkshift.cli.writing.tables import labels_text, write_labels
+    from linkshift.cli.reading.problem import Source
 
     asked = (prepare, pca, opt.asked_for(ctx, "scale"))
     grouped = tuple(apart_within or ()), tuple(together_within or ())
     read = (id_column, labels_column, header, *asked, *grouped, show, weights)
     source = Source(data, links, columns, *read)
-    takes_views: bool | None = method != AUTO and METHODS[method].takes_views
-    if method == AUTO:  # else the data decide
-        takes_views = True if view else None
-    problem = read_problem(source, console, views=tuple(view or ()), takes_views=takes_views)
-    if method == AUTO and problem.views is not None and len(problem.views) == 1:
-        raise InputError(
-            "One view leaves nothing to choose among. Leave --view out (--columns takes some of "
-            "the columns), or use --method groups."
-        )
-    # The library takes as many neighbours as there are.
-    if n_neighbors is not None and n_neighbors >= (n_rows := len(problem.X)):
-        raise InputError(
-            f"--n-neighbors is {n_neighbors}, but each row has only "
-            f"{counted(n_rows - 1, 'other')}; take fewer."
-        )
+    problem = _read(source, console, method, view or [], n_neighbors)
     result = _cluster(
         source,
         problem,
@@ -173,8 +156,53 @@ def cluster(
         n_jobs=threads,
         **params,
     )
+    _write(ctx, result, console, **written)
+    _summarise(result, console)
+    console.finish(result.found.seconds, *written.values())
+    # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
+    _print(result, json=json, labels=output is None)
+
+
+def _read(
+    source: Source, console: Console, method: str, view: list[str], n_neighbors: int | None
+) -> Problem:
+    """Read what is to be clustered, and refuse what does not fit its rows or views."""
+    from linkshift.cli.reading.problem import read_problem
+
+    takes_views: bool | None = method != AUTO and METHODS[method].takes_views
+    if method == AUTO:  # else the data decide
+        takes_views = True if view else None
+    problem = read_problem(source, console, views=tuple(view), takes_views=takes_views)
+    if method == AUTO and problem.views is not None and len(problem.views) == 1:
+        raise InputError(
+            "One view leaves nothing to choose among. Leave --view out (--columns takes some of "
+            "the columns), or use --method groups."
+        )
+    # The library takes as many neighbours as there are.
+    if n_neighbors is not None and n_neighbors >= (n_rows := len(problem.X)):
+        raise InputError(
+            f"--n-neighbors is {n_neighbors}, but each row has only "
+            f"{counted(n_rows - 1, 'other')}; take fewer."
+        )
+    return problem
+
+
+def _write(
+    ctx: typer.Context,
+    result: Result,
+    console: Console,
+    output: Path | None,
+    plot: Path | None,
+    report: Path | None,
+    save: Path | None,
+) -> None:
+    """Write the files that are asked for."""
+    from linkshift.cli.reading.models import write_model
+    from linkshift.cli.writing import results
+    from linkshift.cli.writing.tables import write_labels
+
     if output is not None:
-        write_labels(output, result.found.labels, problem.ids, id_column)
+        write_labels(output, result.found.labels, result.problem.ids, result.source.id_column)
     if save is not None:
         write_model(save, result.found, results.notes(result))
     if plot is not None:
@@ -182,13 +210,18 @@ def cluster(
     if report is not None:
         words = opt.cluster_command(ctx, always=("method", "seed"))
         targets.write_text(report, results.page(result, words, console, report))
-    _summarise(result, console)
-    console.finish(result.found.seconds, *written.values())
-    # Last: a reader that closes the pipe early, such as head, costs no file and no summary.
+
+
+def _print(result: Result, *, json: bool, labels: bool) -> None:
+    """Print what there is to tell as JSON, or labels where no file has them."""
+    from linkshift.cli.writing import results
+    from linkshift.cli.writing.tables import labels_text
+
     if json:
         targets.print_json(results.as_dict(result))
-    elif output is None:
-        targets.print_text(labels_text(result.found.labels, problem.ids, id_column))
+    elif labels:
+        problem, source = result.problem, result.source
+        targets.print_text(labels_text(result.found.labels, problem.ids, source.id_column))
 
 
 def bandwidth_option(text: str | None) -> float | str | None:
