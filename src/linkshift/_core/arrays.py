@@ -11,11 +11,20 @@ from numpy.typing import NDArray
 
 from linkshift._core.messages import Refusal
 
-__all__ = ["Array", "Progress", "first_of_equal_rows", "offsets", "unit_rows", "varying_columns"]
+__all__ = [
+    "LEAST_SQUARE",
+    "Array",
+    "Progress",
+    "first_of_equal_rows",
+    "offsets",
+    "unit_rows",
+    "varying_columns",
+]
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]  # called with (done, all)
 
+LEAST_SQUARE = 1e-300  # of a width; below it, rows at distance zero alone are near
 _NO_RANGE = 1e-8
 _FILLED = "X[X.any(axis=1)], of a sparse matrix X[X.getnnz(axis=1) > 0]"
 _UNIT_ULPS = 16  # a squared length so near to one is one: lengths are rounded, and sums of squares

@@ -7,7 +7,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NOISE", "count_clusters", "dense", "first_come", "is_noise", "majority"]
+__all__ = [
+    "NOISE",
+    "count_clusters",
+    "dense",
+    "first_come",
+    "is_noise",
+    "majority",
+    "together_by_chance",
+]
 
 NOISE = -1
 
@@ -66,3 +74,18 @@ def is_noise(labels: NDArray[Any], noise: int | None = NOISE) -> NDArray[np.bool
 def count_clusters(labels: NDArray[Any]) -> int:
     """Count the clusters; noise is none."""
     return len(np.unique(labels[~is_noise(labels)]))
+
+
+def together_by_chance(labels: NDArray[np.integer[Any]]) -> float:
+    r"""How probable it is that two rows share a cluster, :math:`\sum_c (n_c / n)^2`.
+
+    Rows of noise share theirs with none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linkshift._core.labels import together_by_chance
+    >>> together_by_chance(np.array([0, 0, 1, -1]))
+    0.3125
+    """
+    return float(((np.bincount(labels[labels >= 0]) / len(labels)) ** 2).sum())

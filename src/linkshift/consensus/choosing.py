@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.metrics import euclidean_distances
 
 from linkshift._core.arrays import Array, Progress
+from linkshift._core.labels import together_by_chance
 from linkshift._core.progress import stages, tell
 from linkshift.consensus._loops import pair_agreement
 from linkshift.consensus.candidates import Candidates, candidates, counts, linked_candidates
@@ -116,7 +117,7 @@ def evidence(found: Candidates, links: Links, n_far: float = 0.0) -> Array:
     n_must = links.must_confidence.sum()
     any_two = max(n_far - _ENOUGH * (links.cannot_confidence.sum() + grouped), 0.0)
     if any_two:
-        by_chance = np.array([_together_by_chance(one) for one in found.labels])
+        by_chance = np.array([together_by_chance(one) for one in found.labels])
         c_s, c_d = c_s + any_two * by_chance, c_d + any_two * (1 - by_chance)
     index = 2 * (m_s * c_d - m_d * c_s) / ((m_s + m_d) * (m_d + c_d) + (m_s + c_s) * (c_s + c_d))
     weight = np.sqrt(n_must + links.cannot_confidence.sum() + grouped)
@@ -136,11 +137,6 @@ def far_links(X: Array, links: Links) -> float:
             apart = distance[np.arange(len(ends)), ends[:, 1]]
             far[some] &= (distance < apart[:, None]).sum(axis=1) > near
     return float(links.must_confidence[far].sum())
-
-
-def _together_by_chance(labels: Array) -> float:
-    """Share of the pairs of rows that share a cluster."""
-    return float(((np.bincount(labels) / len(labels)) ** 2).sum())
 
 
 def _counts(labels: Array, pairs: Array, confidence: Array, together: bool) -> Array:

@@ -25,10 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import LEAST_SQUARE, Array
 from linkshift.links import Links
 from linkshift.shift.constrained import History, LinkKernel
-from linkshift.shift.constrained.near import LEAST_SQUARE
 
 _CELLS = 1 << 22  # pairs times centres at a time
 

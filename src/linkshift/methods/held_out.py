@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linkshift._core.arrays import Array
+from linkshift._core.labels import together_by_chance
 from linkshift._core.messages import Refusal
 from linkshift.links import Links
 from linkshift.links._closure import components
@@ -70,8 +71,7 @@ def held_out_agreement(
             (labels[a] == labels[b]) & (labels[a] >= 0) for a, b in (asked.must.T, asked.cannot.T)
         )
         kept.append((same_must, ~same_cannot))
-        share = np.bincount(labels[labels >= 0]) / n
-        by_chance.append(float((share**2).sum()))
+        by_chance.append(together_by_chance(labels))
     if not kept:
         return None
     musts, cannots = (np.concatenate([one[kind] for one in kept]) for kind in (0, 1))

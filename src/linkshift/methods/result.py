@@ -367,11 +367,9 @@ class Clustering:
             if name not in _NO_MATTER
             and (value is None or isinstance(value, bool | int | float | str))
         }
-        index = getattr(self.labels, "index", None)
-        ids = self.row_names() or (None if index is None else index.tolist())
         return {
             **self.shown(),
-            "ids": ids,
+            "ids": self.row_entries(),
             "names": self.columns or None,
             "method": self.method,
             "why": self.why,
@@ -396,6 +394,11 @@ class Clustering:
         if index is None or counts_rows(index) or not index.is_unique:
             return self.ids
         return list(index.tolist())
+
+    def row_entries(self) -> list[Any] | None:
+        """Ids of the rows, or else what the index has for them, which need not tell them apart."""
+        index = getattr(self.labels, "index", None)
+        return self.row_names() or (None if index is None else list(index.tolist()))
 
     def scaling(self) -> Scaling:
         """Say what was done to all columns, those of views side by side."""

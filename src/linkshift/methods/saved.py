@@ -30,7 +30,7 @@ def save(found: Clustering, path: str | os.PathLike[str], **more: Any) -> None:
 def notes_of(found: Clustering) -> dict[str, Any]:
     """Say in plain values what a model file keeps beside the model."""
     index, recipe = getattr(found.labels, "index", None), found.recipe
-    names = found.row_names() or (None if index is None else index.tolist())
+    names = found.row_entries()
     columns = found.columns or tuple(map(str, range(found.model._fit_X.shape[1])))
     set_aside, held_out = found.set_aside, found.link_report.held_out
     return {

@@ -31,7 +31,7 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances
 from sklearn.utils import check_array, check_random_state
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import LEAST_SQUARE, Array
 from linkshift._core.memory import check_memory
 from linkshift._core.messages import Advice, warn
 from linkshift.bandwidth import pair_distances
@@ -42,7 +42,6 @@ KernelFunction = Callable[..., Any]
 
 _CHUNK_PAIRS = 1 << 22
 _ROWS = 512
-_LEAST_SQUARE = 1e-300  # of a width; below it, equal rows alone have something in common
 # Kernel widths that links choose from, in mean pair distances: half octaves from 1/16 to 16.
 _WIDTHS = 2.0 ** np.arange(-4.0, 4.5, 0.5)
 # Eigenvalues this far below zero, relative to the largest, are no rounding errors.
@@ -92,7 +91,7 @@ class Kernel:
             # About the mean, inner products lose no digits to a far origin.
             mean = Y.mean(axis=0)
             squared = euclidean_distances(X - mean, None if Y is X else Y - mean, squared=True)
-            rate = 0.5 / max(self.sigma**2, _LEAST_SQUARE)
+            rate = 0.5 / max(self.sigma**2, LEAST_SQUARE)
             with np.errstate(over="ignore"):  # so far apart, the value is zero
                 return np.exp(squared * -rate)
         if self.name == "chi2":

@@ -8,14 +8,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from linkshift._core.arrays import Array, Progress, first_of_equal_rows
+from linkshift._core.arrays import LEAST_SQUARE, Array, Progress, first_of_equal_rows
 from linkshift._core.memory import check_memory
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import threads
 from linkshift.shift._loops import BLOCK, EXPONENTIAL, FLAT
 from linkshift.shift.constrained import _loops as loops
 from linkshift.shift.constrained.near import (
-    LEAST_SQUARE,
     LOG2E,
     Blocks,
     Links,

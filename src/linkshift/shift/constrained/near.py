@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import LEAST_SQUARE, Array
 from linkshift._core.memory import check_memory
 from linkshift._core.threads import threads
 from linkshift.shift.constrained import _loops as loops
@@ -21,10 +21,9 @@ from linkshift.shift.constrained import _loops as loops
 if TYPE_CHECKING:
     from linkshift.shift.constrained.ascent import LinkKernel
 
-__all__ = ["LEAST_SQUARE", "LOG2E", "Blocks", "Links", "Marks", "Panels", "Tiles", "near_links"]
+__all__ = ["LOG2E", "Blocks", "Links", "Marks", "Panels", "Tiles", "near_links"]
 
 LOG2E = float(np.log2(np.e))
-LEAST_SQUARE = 1e-300  # of a bandwidth; below it, rows at distance zero alone are near
 _LIST_TASK = 256
 _ENTRY = 12  # bytes of a member and its closeness
 _PANEL = 1 << 29  # bytes of a panel, of which two are there at a time
