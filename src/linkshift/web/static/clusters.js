@@ -1,6 +1,6 @@
 // The clusters: a list with names and exemplars; one of them open, in grid.js.
 
-import { counted, el, fill, icon, kbd, number } from "./dom.js";
+import { counted, el, fill, icon, number } from "./dom.js";
 import { Grid } from "./grid.js";
 import { dot, small } from "./items.js";
 import { editName, mergeWith } from "./naming.js";
@@ -110,7 +110,7 @@ export class Clusters {
         el("button", { class: "ls-plain ls-open", type: "button", data: { openCluster: one.k }, on: { click: open } }, dot(page, one.k), label),
         el("span", { class: "ls-soft ls-counts" }, counted(one.size, "row"), one.said ? ` · ${counted(one.said, "answer")}` : null),
         button("name", icon("edit"), "Name", () => this.rename(one.k)),
-        button("merge", kbd("m"), "Merge with another", () => this.merge(one.k))),
+        el("button", { class: "ls-quiet", type: "button", data: { do: "merge" }, aria: { label: `Merge with another: ${name}` }, on: { click: () => this.merge(one.k) } }, "Merge …")),
       el("div", { class: "ls-exemplars", on: { click: open } }, one.exemplars.map((row) => small(page, row))));
   }
 

@@ -150,7 +150,7 @@ class Page {
     if (state?.phase !== "ready") return fill(this.main, this.waiting(state));
     if (view.node !== this.main.firstChild) fill(this.main, view.node);
     view.show?.(detail);
-    this.map.marks();
+    this.map.drawChosen();
     if (before !== view && !quiet) {
       this.announce(view.title, { quiet: true });
       if (!this.root.contains(this.root.getRootNode().activeElement)) this.focus();
@@ -251,6 +251,7 @@ class Page {
 
   draw() {
     const { state, online, lost } = this.store;
+    if (state) this.app.dataset.kind = state.kind ?? "";
     if (state && this.title.title !== state.title) {
       this.title.textContent = this.title.title = state.title;
       this.titled(state.title);

@@ -188,8 +188,11 @@ export class MapPanel {
 
   async drawChosen() {
     const { page, chosen } = this;
-    if (chosen === null) {
-      this.card.hidden = true;
+    if (chosen === null || page.name === "why") {
+      this.card.hidden = true; // the view itself shows the item
+      this.shownVersion = null;
+      if (chosen !== null) this.links = await page.store.links().catch(() => []);
+      this.marks();
       return;
     }
     const version = `${chosen} ${page.store.state?.version} ${page.store.state?.answers}`;

@@ -46,10 +46,6 @@ export class Why {
     if (search) this.field.select();
   }
 
-  hide() {
-    if (this.row !== null && this.page.map.chosen === this.row) this.page.map.choose(this.row);
-  }
-
   empty() {
     fill(this.body, el("div", { class: "ls-rest" },
       el("p", { class: "ls-rest-head" }, "Why is an item where it is?"),
