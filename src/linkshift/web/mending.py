@@ -1,13 +1,146 @@
-"""Stub."""
-from typing import Any
-from linkshift.web.replies import Refused
+"""Clusters mended by hand: what an action would write, writing it, and names."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linkshift.web.answering import answer_event, fresh
+from linkshift.web.events import Event
+from linkshift.web.replies import Asked, Refused, row_of, rows_of, whole
+from linkshift.web.state import short_state
+
+if TYPE_CHECKING:
+    from linkshift.web.actions import Plan
+    from linkshift.web.desk import Desk
+
+__all__ = ["act", "found_names", "name", "plan"]
+
+_MOST_LINKS = 100  # of an action
+_LONGEST_NAME = 200
+# What the log calls an action; a row that joins another cluster is put among others of a kind.
+_BY = {"merge": "merge", "split": "split", "out": "out", "name": "name", "join": "group"}
 
 
-def found_names(desk: Any) -> dict[int, Any]:
-    return {}
+async def plan(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """Say which answers an action would write; nothing is written."""
+    do, about = _about(desk, asked.body)
+    if desk.engine.labels.version < 0:
+        raise Refused(409, "There are no clusters yet.", "Wait a moment.")
+    found: Plan = await asyncio.to_thread(_planned, desk, do, about)
+    return found.to_dict()
 
 
-async def plan(desk: Any, asked: Any) -> Any:
-    raise Refused(501, "Not there yet.")
+def _about(desk: Desk, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Read what is to be done, and with what."""
+    do = body.get("do")
+    if not isinstance(do, str) or do not in _BY:
+        raise Refused(400, f"do is none of {', '.join(_BY)}.")
+    about: dict[str, Any] = {}
+    for one in ("row", "cluster"):
+        if one in body:
+            about[one] = row_of(desk, body[one]) if one == "row" else whole(body[one], one)
+    for some in ("rows", "exemplars"):
+        if some in body:
+            given = body[some]
+            about[some] = _many(desk, given) if some == "rows" else rows_of(desk, given, some)
+    if "clusters" in body:
+        given = body["clusters"]
+        if not isinstance(given, list) or len(given) > _MOST_LINKS:
+            raise Refused(400, f"clusters is no list of at most {_MOST_LINKS} numbers.")
+        about["clusters"] = [whole(one, "clusters") for one in given]
+    return do, about
 
-act = name = plan
+
+def _many(desk: Desk, given: Any) -> list[int]:
+    """Read the rows inside a line that was drawn: they may be many."""
+    if not isinstance(given, list):
+        raise Refused(400, "rows is no list of rows.")
+    return [row_of(desk, one, "rows") for one in given]
+
+
+def _planned(desk: Desk, do: str, about: dict[str, Any]) -> Plan:
+    from linkshift.web.actions import Standing, planned
+
+    said = [
+        (put.a, put.b, put.word)
+        for put in list(desk.ledger.last.values())
+        if put.confidence == 1.0 and put.word != "unknown"
+    ]
+    standing = Standing(
+        desk.material.X,
+        desk.engine.labels.labels,
+        desk.engine.exemplars,
+        said,  # type: ignore[arg-type]
+        np.arange(desk.material.n_rows),
+        called=desk.material.items.head,
+    )
+    return planned(standing, do, about)
+
+
+async def act(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """Write the answers of an action as they were shown, and a name with them: undone as one."""
+    do, links = asked.body.get("do"), asked.body.get("links", [])
+    if not isinstance(do, str) or do not in _BY:
+        raise Refused(400, f"do is none of {', '.join(_BY)}.")
+    if not isinstance(links, list) or len(links) > _MOST_LINKS:
+        raise Refused(400, f"links is no list of at most {_MOST_LINKS} answers.")
+    events = []
+    for link in links:
+        if not isinstance(link, dict) or link.get("word") not in ("same", "different"):
+            raise Refused(400, "A link has a, b and a word: same or different.")
+        a, b = row_of(desk, link.get("a"), "a"), row_of(desk, link.get("b"), "b")
+        if a == b:
+            raise Refused(400, "A link is between two rows.")
+        events.append(answer_event(desk, a, b, link["word"], "learn", _BY[do]))
+    if asked.body.get("name") is not None:
+        events.append(_name_event(desk, asked.body))
+    if not events:
+        raise Refused(400, "There is nothing to write.")
+    entries = await desk.ledger.append(events, desk.who)
+    return {"seq": entries[-1].seq, "n": len(entries), **await fresh(desk)}
+
+
+async def name(desk: Desk, asked: Asked) -> dict[str, Any]:
+    """Name a cluster; an empty name takes its name away."""
+    entries = await desk.ledger.append([_name_event(desk, asked.body)], desk.who)
+    return {"seq": entries[-1].seq, "state": short_state(desk)}
+
+
+def _name_event(desk: Desk, body: dict[str, Any]) -> Event:
+    from linkshift.web.names import members_of
+
+    k, given = whole(body.get("cluster"), "cluster"), body.get("name")
+    if not isinstance(given, str) or len(given.strip()) > _LONGEST_NAME:
+        raise Refused(400, f"name is no text of at most {_LONGEST_NAME} letters.")
+    labels = desk.engine.labels
+    if labels.version < 0 or not (labels.labels == k).any():
+        raise Refused(409, f"There is no cluster {k}.", "It has changed by now: look at the list.")
+    before = found_names(desk).get(k)
+    if before is None and not given.strip():
+        raise Refused(409, f"Cluster {k} has no name.", "There is nothing to take away.")
+    rows = members_of(labels.labels, k, desk.engine.exemplars.get(k, ()))
+    body = {"name": given.strip(), "rows": [desk.ledger.rows.key(row) for row in rows]}
+    return Event("name", {**body, "replaces": None if before is None else before.action})
+
+
+def found_names(desk: Desk) -> dict[int, Any]:
+    """Give the names in force by the cluster that has them now."""
+    named, labels = desk.ledger.record.names, desk.engine.labels
+    if not named or labels.version < 0:
+        return {}
+
+    def work() -> dict[int, Any]:
+        from linkshift.web.names import Name, homes
+
+        row = desk.ledger.rows.row
+        found = [
+            Name(one.name, tuple(r for key in one.rows if (r := row(key, one.data)) is not None))
+            for one in named
+        ]
+        return {k: named[i] for k, i in homes(found, labels.labels).place.items()}
+
+    names: dict[int, Any] = desk.once("names", (desk.ledger.version, labels.version), work)
+    return names
