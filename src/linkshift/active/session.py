@@ -11,18 +11,22 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_array
 
-from linkshift._core.arrays import Array
+from linkshift._core.arrays import Array, Progress
 from linkshift._core.messages import Refusal
 from linkshift._core.threads import one_blas_thread
 from linkshift.active.among import Choice, marked
 from linkshift.active.belief import beliefs
 from linkshift.active.checks import checked_ids, checked_jobs, checked_seed, checked_share
-from linkshift.active.estimate import Audit, Estimate, audit, estimated
+from linkshift.active.estimate import Audit, Estimate, estimated
+from linkshift.active.keeping import check_version, place_of, read_back
 from linkshift.active.known import Contradiction, Told
-from linkshift.active.log import Answer, as_links, link_in_words, read_answer, read_links, told_of
+from linkshift.active.log import Answer, as_links, read_answer, read_links, told_of
 from linkshift.active.memory import Memory, between_rows
 from linkshift.active.picking import Picking
+from linkshift.active.prepared import believed
 from linkshift.active.questions import Candidate, Question
+from linkshift.active.reasons import why_is
+from linkshift.active.why import Why
 from linkshift.links import Links
 from linkshift.methods.numbering import numbers_like
 
@@ -354,19 +358,19 @@ class Session:
                 # What was believed then needs all of a state: it is kept for the next estimate.
                 key = (*self._given, *self._answers[: i + 1])
                 known = self._audits
-                audits[key] = known[key] if key in known else self._believed(i, answer)
+                audits[key] = known[key] if key in known else believed(self, i, answer)
         self._audits = audits
         found = [one for one in audits.values() if one is not None]
         with one_blas_thread():
             return estimated(self._memory.state(self._told)[1].shown, found, len(self._answers))
 
-    def _believed(self, place: int, answer: Answer) -> Audit | None:
-        """Give what was believed before an answer; None of rows not looked at, or equal ones."""
-        sight, before = self._memory.state(self._told_by(self._answers[:place]))
-        if not {answer.a, answer.b} <= sight.place.keys():
-            return None
-        a, b = sight.place[answer.a], sight.place[answer.b]
-        return None if a == b else audit(before, a, b, answer.word == "same", place)
+    def explain(self, row: Any, *, max_what_ifs: int = 8, progress: Progress | None = None) -> Why:
+        """Say why a row, by id, is in its cluster: answers that hold it there, and what if.
+
+        Without each of the answers that act on it, ``max_what_ifs`` at most, the clusters are
+        worked out anew, on the side; ``progress(done, of)`` is called before each.
+        """
+        return why_is(self, self._place(row), max_what_ifs, progress)
 
     def progress(self) -> str:
         """Say in words what the last answers changed, and what further ones are expected to."""
@@ -444,27 +448,9 @@ class Session:
         n_jobs: int | None = None,
     ) -> Self:
         """Go on with the same data where `to_dict` was: the same labels, to the bit."""
-        if kept.get("version") != 1:
-            raise Refusal(
-                f"This session is of version {kept.get('version')!r}, and version 1 is read here.",
-                "Give what Session.to_dict() gave, or a newer linkshift.",
-                parameter="kept",
-            )
+        check_version(kept)
         new = cls(X, ids=ids, audit=kept["audit"], random_state=kept["random_state"], n_jobs=n_jobs)
-        if kept["n_rows"] != len(new._X):
-            raise Refusal(
-                f"The session was of {kept['n_rows']} rows, and X has {len(new._X)}.",
-                "Give the data that it was of; for other rows with the same ids begin a new one "
-                "with its links.",
-                parameter="X",
-            )
-        for a, b, same, sure in kept["links"]:
-            one, other = new._pair((a, b))
-            name = link_in_words(one, other, bool(same), new.ids)
-            new._given.append(Told(one, other, bool(same), float(sure), name, True))
-        for one in kept["log"]:
-            a, b = new._pair((one["a"], one["b"]))
-            new._answers.append(read_answer(a, b, one["word"], one["confidence"], one["purpose"]))
+        read_back(new, kept)
         return new
 
     # Within --------------------------------------------------------------------------------------
@@ -490,23 +476,7 @@ class Session:
         return self._place(pair[0]), self._place(pair[1])
 
     def _place(self, row: Any) -> int:
-        n = len(self._X)
-        if self.ids is not None:
-            if isinstance(row, Hashable) and row in self._position:
-                return self._position[row]
-            raise Refusal(
-                f"No row has the id {row!r}.",
-                f"Rows are called by their ids here, such as {self.ids[0]!r}.",
-                parameter="pair",
-            )
-        whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
-        if not whole or not 0 <= row < n:
-            raise Refusal(
-                f"There is no row {row!r}.",
-                f"Rows have numbers from 0 to {n - 1} here; give ids= for names.",
-                parameter="pair",
-            )
-        return int(row)
+        return place_of(row, self.ids, self._position, len(self._X))
 
     @property
     def _picking(self) -> Picking:

@@ -73,7 +73,7 @@ class Standing:
     among : ndarray
         Rows to choose from, where there is a choice.
     tried : callable or None
-        Gives the labels with some more answers, ``tried(links)``.
+        Gives the labels with some more answers, ``tried(links)``; None where that takes long.
     called : callable
         What people call a row.
     """
@@ -83,7 +83,7 @@ class Standing:
     exemplars: dict[int, list[int]]
     links: Sequence[Link]
     among: Array
-    tried: Callable[[Sequence[Link]], Array] | None = None
+    tried: Callable[[Sequence[Link]], Array | None] | None = None
     called: Callable[[int], str] = str
 
     @cached_property
@@ -212,9 +212,9 @@ def split(standing: Standing, rows: Iterable[int]) -> Plan:
         raise Refusal(f"These are all rows of cluster {k}.", "Choose a part of it.")
     draft = _Draft(standing)
     draft.overrule(standing.between(inside, rest, "same"), "different")
-    hearts = [standing.spread(some)[0] for some in (inside, rest)]
-    draft.say(*hearts, "different")
-    draft.gather([(inside, hearts[0]), (rest, hearts[1])])
+    heart, other = standing.spread(inside)[0], standing.spread(rest)[0]
+    draft.say(heart, other, "different")
+    draft.gather([(inside, heart), (rest, other)])
     left = len(chosen) - len(inside)
     draft.notes += [f"{counted(left, 'chosen row')} of other clusters left out."] if left else []
     return draft.plan(f"so that {counted(len(inside), 'row')} of cluster {k} part from the others")
@@ -275,6 +275,8 @@ class _Draft:
             return
         while len(self._links) < MOST_LINKS:
             labels = tried(self._links)
+            if labels is None:
+                return
             astray = [rows[labels[rows] != labels[heart]] for rows, heart in wanted]
             shares = [len(some) / len(rows) for some, (rows, _) in zip(astray, wanted, strict=True)]
             worst = int(np.argmax(shares))

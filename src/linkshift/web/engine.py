@@ -1,7 +1,8 @@
 """The handle of the worker: what the server sends it, and what came back last.
 
-The worker is a process of its own, so that no refit holds up a key. `Engine.send` gives it the whole
-log; it goes from what it has to that, and tells what follows in parts, the next questions first.
+The worker is a process of its own, so that no refit holds up a key. `Engine.send` gives it the
+whole log; it goes from what it has to that, and tells what follows in parts, the next questions
+first.
 Whoever reads finds the last of each, with the version of the log that it is of.
 """
 
@@ -151,7 +152,7 @@ class Engine:
         self._waiting.append(entry)
         try:
             await asyncio.wait_for(came, timeout)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             return False
         finally:
             if entry in self._waiting:
@@ -164,6 +165,9 @@ class Engine:
         - ``request("order", cluster=k)``: ``{version, rows: int32 array}`` from heart to edge
         - ``request("why", row=r)``: ``{version, row, cluster, text: [lines], path, links, what_if,
           other: {k, probability} or None}``, as `linkshift.active.why.Why` has it
+        - ``request("plan", do="merge", about={"clusters": [1, 4]})``: ``{version, links, text,
+          note}``, what an action would write (`linkshift.web.actions.planned`): merge {clusters},
+          out {row}, join {row, cluster}, split {rows} or {exemplars: [r, s]}, name {cluster}
 
         Raises
         ------

@@ -60,7 +60,7 @@ def neighbourly(X: Array, looked: Array) -> NDArray[np.float32]:
     if len(first) < _FEWEST:
         return plane(X)
     start = Plane.of(some).project(some)
-    scale = max(float(start[:, 0].std()), np.finfo(np.float32).tiny)
+    scale = max(float(start[:, 0].std()), float(np.finfo(np.float32).tiny))
     if some.shape[1] > _COLUMNS:
         some = PCA(min(_COLUMNS, *some.shape), svd_solver="full").fit_transform(some)
     drawn = TSNE(

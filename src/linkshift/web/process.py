@@ -1,6 +1,6 @@
 """A process of ours that is spoken to in messages (`linkshift.web.wire`), and dies with us.
 
-Threads read and write, so that it serves any event loop and any thread, and nobody waits for a pipe.
+Threads read and write, so that it serves any event loop and thread, and nobody waits for a pipe.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Stable:
         self._gone: dict[int, Array] = {}
 
     def follow(self, labels: Array) -> NDArray[np.int32]:
-        """Number clusters, which have numbers from 0 without gaps, by those of the last call."""
+        """Give clusters, numbered from 0 without gaps, the numbers of the last call."""
         if self.labels is None:
             self.labels = labels.astype(np.int32)
             return self.labels

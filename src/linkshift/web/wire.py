@@ -53,7 +53,7 @@ def packed(
         array = np.ascontiguousarray(array).reshape(array.shape)  # it makes no number a row of one
         title = BytesIO()
         npy.write_array_header_1_0(title, npy.header_data_from_array_1_0(array))
-        body = memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(b"")
+        body = array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
         parts += [title.getvalue(), body]
         sizes.append(len(parts[-2]) + len(body))
     text = json.dumps({**head, "arrays": sizes}).encode()

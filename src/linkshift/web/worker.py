@@ -280,10 +280,33 @@ class Worker:
         self._needs_log()
         self._tell_labels()
         why = self._open_session.explain(head["row"], progress=self._give_way)
-        k = int(self._labels.max()) + 1
-        numbers = np.zeros(k, dtype=np.int64)
+        numbers = np.zeros(int(self._labels.max()) + 1, dtype=np.int64)
         numbers[self._labels] = self._numbers
-        return (why.renumbered(numbers).called(self._ids).for_page(),)
+        return (why.renumbered(numbers).called(self._ids).to_dict(),)
+
+    def _reply_plan(self, head: dict[str, Any]) -> tuple[Any, ...]:
+        from linkshift.active.prepared import labels_with, links_in_force, looked_at
+        from linkshift.web.actions import Standing, planned
+
+        self._needs_log()
+        self._tell_clusters()
+        session, ids = self._open_session, self._ids
+
+        def tried(links: Any) -> Any:
+            """Give labels with the links, unless there is something newer to do."""
+            self._give_way()
+            return labels_with(session, links)
+
+        standing = Standing(
+            self._X,
+            self._numbers,
+            self._shown,
+            links_in_force(session),
+            looked_at(session),
+            tried,
+            str if ids is None else lambda row: str(ids[row]),
+        )
+        return (planned(standing, head["do"], head["about"]).to_dict(),)
 
     def _give_way(self, *_: Any) -> None:
         if self._inbox.newer():
