@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -44,5 +45,5 @@ def requirements(*names: str) -> list[str]:
     return list(dict.fromkeys(one for one in found if not _OWN.fullmatch(one)))
 
 
-if __name__ == "__main__":  # for make
-    print(",".join(name for name in extras() if name not in LARGE))
+if __name__ == "__main__":  # for make: extras, but for those that are named
+    print(",".join(name for name in extras() if name not in {*LARGE, *sys.argv[1:]}))
