@@ -34,6 +34,36 @@ def _count_members(keys, counts, unit_label, group, group_start, n_labels):  # t
                 counts[at] += 1
 
 
+@jit
+def _move_unit(keys, counts, group, group_start, u, old, new, n_labels):  # type: ignore[no-untyped-def]
+    """Count a unit under another label in its groups; it may have had none."""
+    for e in range(group_start[u], group_start[u + 1]):
+        if old >= 0:
+            counts[_slot(keys, group[e] * n_labels + old)] -= 1
+        at = _slot(keys, group[e] * n_labels + new)
+        keys[at] = group[e] * n_labels + new
+        counts[at] += 1
+
+
+@jit
+def _is_linked(start, edge_start, weight, u):  # type: ignore[no-untyped-def]
+    """Whether a must-link concerns a unit: within it, or to another one."""
+    linked = start[u + 1] - start[u] > 1
+    for e in range(edge_start[u], edge_start[u + 1]):
+        linked = linked or weight[e] > 0
+    return linked
+
+
+@jit
+def _add_sizes(size, labels, row_size):  # type: ignore[no-untyped-def]
+    """Add up what rows add to the size of their clusters."""
+    for c in range(size.shape[0]):
+        size[c] = 0
+    for i in range(labels.shape[0]):
+        if labels[i] >= 0:
+            size[labels[i]] += row_size[i]
+
+
 def sweep(labels, neighbours, rows, units, n_labels, penalty, floor, by_share, max_sweeps):  # type: ignore[no-untyped-def]
     """Run iterated conditional modes over units, in place.
 
@@ -70,18 +100,10 @@ def _sweep(labels, neighbours, rows, units, room, n_labels, penalty, floor, by_s
     for _ in range(max_sweeps):
         changed = 0
         _count_members(keys, counts, unit_label, group, group_start, n_labels)
-        for c in range(n_labels):
-            size[c] = 0
-        for i in range(labels.shape[0]):
-            if labels[i] >= 0:
-                size[labels[i]] += row_size[i]
+        _add_sizes(size, labels, row_size)
         for u in range(n_units):
-            if unit_label[u] < 0:
-                wanted = start[u + 1] - start[u] > 1
-                for e in range(edge_start[u], edge_start[u + 1]):
-                    wanted = wanted or weight[e] > 0
-                if not wanted:
-                    continue  # noise that no must-link concerns stays noise
+            if unit_label[u] < 0 and not _is_linked(start, edge_start, weight, u):
+                continue  # noise that no must-link concerns stays noise
             # Twenty neighbours would outvote every cluster of two rows.
             heard = max(size[unit_label[u]] - 1.0, 0.0) if unit_label[u] >= 0 else inf
             n_touched = 0
@@ -145,12 +167,7 @@ def _sweep(labels, neighbours, rows, units, room, n_labels, penalty, floor, by_s
                 saved[touched[t]] = 0.0
                 seen[touched[t]] = False
             if best != unit_label[u]:
-                for e in range(group_start[u], group_start[u + 1]):
-                    if unit_label[u] >= 0:
-                        counts[_slot(keys, group[e] * n_labels + unit_label[u])] -= 1
-                    at = _slot(keys, group[e] * n_labels + best)
-                    keys[at] = group[e] * n_labels + best
-                    counts[at] += 1
+                _move_unit(keys, counts, group, group_start, u, unit_label[u], best, n_labels)
             unit_label[u] = best
             for m in range(start[u], start[u + 1]):
                 if labels[member[m]] != best:
