@@ -44,6 +44,7 @@ SUITES = {
     "filters": "benchmarks.speed.filters",
     "images": "benchmarks.images",
     "scribbles": "benchmarks.scribbles",
+    "web": "benchmarks.web",
 }
 DEFAULT = ("first_call", "flat", "step", "gaussian", "binned")  # two to three minutes
 RESULTS = Path(__file__).parent / "results"

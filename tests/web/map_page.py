@@ -105,6 +105,7 @@ class Chart:
               const tell = (name) => (...what) => told.push([name, ...what]);
               window.scatter = new Scatter(document.getElementById("chart"), {
                 onHover: tell("hover"), onPick: tell("pick"), onLasso: tell("lasso"),
+                onRemark: tell("remark"),
               });
               scatter.setPositions(Float32Array.from(xy, (v) => v ?? NaN));
               if (labels) scatter.setLabels(Int32Array.from(labels));

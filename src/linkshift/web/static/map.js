@@ -18,6 +18,7 @@ const MILLISECONDS = { glide: 900, turn: 450, fly: 500, zoom: 180, pulse: 450 };
 const REACH = 14; // pixels from the pointer to a point that it means
 const PAPER = { light: [255, 255, 255], dark: [27, 30, 35] };
 const NONE = new Uint32Array(0);
+const none = () => {};
 
 export class Scatter {
   tool = "pan";
@@ -42,8 +43,8 @@ export class Scatter {
   #request = 0;
   #isStale = { points: true, rest: false };
 
-  /** `onHover(row | null, [x, y] | null)`, `onPick(row)`, `onLasso(rows)`. */
-  constructor(canvas, { onHover = () => {}, onPick = () => {}, onLasso = () => {} } = {}) {
+  /** `onHover(row | null, [x, y] | null)`, `onPick(row)`, `onLasso(rows)`, `onRemark(text | null)`. */
+  constructor(canvas, { onHover = none, onPick = none, onLasso = none, onRemark = none } = {}) {
     this.canvas = canvas;
     this.on = { hover: onHover, pick: onPick, lasso: onLasso };
     canvas.style.touchAction = "none";
@@ -53,6 +54,7 @@ export class Scatter {
     this.#stage = new Stage(canvas, this.#cloud, {
       onResize: (before, now) => this.#resized(before, now),
       onRedraw: () => this.#draw(),
+      onRemark,
     });
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", () => this.#recolour(), { signal: this.#stop.signal });
@@ -101,8 +103,9 @@ export class Scatter {
     if (pair && String(pair) !== String(before.pair)) {
       this.#ways.start("pulse", MILLISECONDS.pulse);
     }
-    if (selected !== before.selected) this.#choose();
-    this.#draw(selected !== before.selected);
+    const isOther = selected !== before.selected && String(selected) !== String(before.selected);
+    if (isOther) this.#choose();
+    this.#draw(isOther);
   }
 
   /** "pan" or "lasso": what dragging does. */
@@ -324,6 +327,9 @@ export class Scatter {
     this.#drawMarks(now);
     const moved = ["fly", "glide", "turn"].some((name) => this.#ways.get(name));
     this.#ways.settle(now);
+    if (flight && !this.#ways.get("fly") && this.#cursor !== null) {
+      this.on.hover(this.#cursor, this.screenOf(this.#cursor)); // where it is now
+    }
     if (this.#ways.isBusy) this.#draw(moved);
     else if (this.#isStale.rest) this.#draw(false);
     else if (points && this.#pointer) this.hoverAt(this.#pointer);
@@ -354,7 +360,6 @@ export class Scatter {
       hovered: this.#hovered,
       cursor: this.#cursor,
       lasso: this.#lasso,
-      remark: this.#stage.remark,
     };
     drawMarks(this.#stage.ink, size, marks, (row) => {
       const place = this.#cloud.place(row, moved);

@@ -4,7 +4,7 @@
 import { RIM_MOST, rimOf } from "./map_view.js";
 
 const BUDGET = 10; // milliseconds a frame
-const AT_ONCE = 4096; // points between two looks at the clock
+const AT_ONCE = 100_000; // pixels between two looks at the clock
 const PHASES = 4; // places within a pixel that a disc is worked out for, in each direction
 
 export class FlatPoints {
@@ -38,10 +38,11 @@ export class FlatPoints {
   #some(frame) {
     const { n } = this.cloud;
     const isChosen = this.next >= n;
-    const stop = Math.min(this.next + AT_ONCE, isChosen ? n + frame.chosen.length : n);
     const radius = frame.ratio * (isChosen ? Math.max(frame.radius * 1.15, 1.4) : frame.radius);
     const alpha = isChosen ? Math.max(frame.alpha, 0.9) : frame.alpha * frame.dimmed;
     const stamps = this.#stamps(radius);
+    const several = Math.ceil(AT_ONCE / stamps.side ** 2);
+    const stop = Math.min(this.next + several, isChosen ? n + frame.chosen.length : n);
     for (let i = this.next; i < stop; i++) {
       this.#point(frame, isChosen ? frame.chosen[i - n] : i, alpha, stamps);
     }

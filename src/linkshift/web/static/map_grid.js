@@ -88,19 +88,18 @@ export class Grid {
     const [low, high] = span(polygon, 1);
     const [from, to] = span(polygon, 0);
     for (let r = this.row(low); r <= this.row(high); r++) {
+      let isWhole = null; // whether cells here are inside; known until an edge comes
       for (let c = this.column(from); c <= this.column(to); c++) {
         const at = r * side + c;
-        if (first[at] === first[at + 1]) continue;
         if (crossed[at]) {
+          isWhole = null;
           for (let k = first[at]; k < first[at + 1]; k++) {
             if (isInside(polygon, xy[2 * rows[k]], xy[2 * rows[k] + 1])) found.push(rows[k]);
           }
-        } else if (
-          // No edge is near: the cell is inside as a whole, or outside.
-          isInside(polygon, this.left + (c + 0.5) * cell, this.bottom + (r + 0.5) * cell)
-        ) {
-          for (let k = first[at]; k < first[at + 1]; k++) found.push(rows[k]);
+          continue;
         }
+        isWhole ??= isInside(polygon, this.left + (c + 0.5) * cell, this.bottom + (r + 0.5) * cell);
+        if (isWhole) for (let k = first[at]; k < first[at + 1]; k++) found.push(rows[k]);
       }
     }
     return Int32Array.from(found).sort();
@@ -133,7 +132,7 @@ export class Grid {
 export function isInside(polygon, x, y) {
   let winds = 0;
   for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i++) {
-    const [ax, ay] = polygon[j], [bx, by] = polygon[i];
+    const ax = polygon[j][0], ay = polygon[j][1], bx = polygon[i][0], by = polygon[i][1];
     if (ay <= y !== by <= y) {
       const side = (bx - ax) * (y - ay) - (x - ax) * (by - ay);
       if (by > ay ? side > 0 : side < 0) winds += by > ay ? 1 : -1;

@@ -21,7 +21,6 @@ export function drawMarks(context, size, marks, at) {
   if (marks.cursor !== null) ring(context, at(marks.cursor), marks.radius + 7, 2, tones, tones.accent);
   if (marks.hovered !== null) ring(context, at(marks.hovered), marks.radius + 3, 1.75, tones);
   if (marks.lasso) drawLasso(context, marks.lasso, tones);
-  if (marks.remark) drawRemark(context, size, marks.remark, tones);
 }
 
 // Lines over many points need a halo, or they are lost in them.
@@ -119,14 +118,4 @@ function drawLasso(context, places, tones) {
   context.fill();
   context.globalAlpha = 1;
   stroke(context, tones.accent, 1.75, tones.paper, [5, 4]);
-}
-
-function drawRemark(context, size, remark, tones) {
-  context.font = "12px system-ui, sans-serif";
-  context.textBaseline = "bottom";
-  context.lineWidth = 4;
-  context.strokeStyle = tones.paper;
-  context.strokeText(remark, 10, size.height - 8);
-  context.fillStyle = tones.ink;
-  context.fillText(remark, 10, size.height - 8);
 }

@@ -18,10 +18,10 @@ export class Stage {
   #watch;
 
   /** `onResize` is called when the size has changed, `onRedraw` when all is to be drawn anew. */
-  constructor(canvas, cloud, { onResize, onRedraw }) {
+  constructor(canvas, cloud, { onResize, onRedraw, onRemark }) {
     this.canvas = canvas;
     this.cloud = cloud;
-    this.on = { resize: onResize, redraw: onRedraw };
+    this.on = { resize: onResize, redraw: onRedraw, remark: onRemark };
     this.marks = layer(canvas);
     this.ink = this.marks.getContext("2d");
     try {
@@ -116,7 +116,8 @@ export class Stage {
     clearTimeout(this.#waiting);
     if (this.#sheet) {
       this.#sheet.remove();
-      this.#sheet = this.remark = null;
+      this.#sheet = null;
+      this.#remark(null);
       this.#points = new GlPoints(this.canvas, this.cloud);
     } else {
       this.#points.restore();
@@ -126,7 +127,12 @@ export class Stage {
 
   #without(canvas) {
     this.#points = new FlatPoints(canvas, this.cloud);
-    this.remark = WITHOUT;
+    this.#remark(WITHOUT);
+  }
+
+  #remark(text) {
+    this.remark = text;
+    this.on.remark(text);
   }
 
   #addSheet() {
