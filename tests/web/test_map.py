@@ -185,8 +185,8 @@ def test_keys(chart):
     chart.page.keyboard.press("0")
     np.testing.assert_allclose(chart.places(60), before, atol=1e-6)
     chart.do("scatter.setMarked({ selected: [7] })")
-    for key in "nnpn":
-        chart.page.keyboard.press(key)
+    for key in ("Right", "Right", "Left", "Right"):
+        chart.page.keyboard.press(f"Shift+Arrow{key}")
     chart.page.keyboard.press("Enter")
     own = np.flatnonzero(labels == labels[7])
     own = own[np.argsort(xy[own, 0])]

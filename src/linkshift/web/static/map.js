@@ -301,7 +301,7 @@ export class Scatter {
     this.canvas.setAttribute(
       "aria-label",
       `Map of ${rows}${labels ? ` in ${clusters}` : ""}. Arrow keys move it, plus and minus zoom, ` +
-        "0 shows all, n and p go to the next and the previous row, Enter picks it.",
+        "0 shows all, Shift with the arrows right and left goes from row to row, Enter picks one.",
     );
   }
 

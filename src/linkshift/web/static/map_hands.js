@@ -130,8 +130,8 @@ export class Hands {
     const stride = 0.12 * Math.min(width, height);
     const middle = [width / 2, height / 2];
     const does = {
-      ArrowLeft: () => map.pan(stride, 0),
-      ArrowRight: () => map.pan(-stride, 0),
+      ArrowLeft: () => (event.shiftKey ? map.step(-1) : map.pan(stride, 0)),
+      ArrowRight: () => (event.shiftKey ? map.step(1) : map.pan(-stride, 0)),
       ArrowUp: () => map.pan(0, stride),
       ArrowDown: () => map.pan(0, -stride),
       "+": () => map.zoom(middle, 1.5, true),
@@ -139,8 +139,6 @@ export class Hands {
       "-": () => map.zoom(middle, 1 / 1.5, true),
       0: () => map.fit(),
       Home: () => map.fit(),
-      n: () => map.step(1),
-      p: () => map.step(-1),
       Enter: () => map.pickCursor(),
       Escape: this.#drag && this.#drag.corners ? () => this.#drop() : undefined,
     }[event.key];
