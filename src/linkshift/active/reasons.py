@@ -160,8 +160,7 @@ class _Reasons:
         Clusters that answers hold it apart from are none.
         """
         state = self._state
-        self.other: tuple[int, float] | None = None
-        self._other_row: int | None = None
+        self.other: tuple[int, float, int] | None = None
         items, _ = state.cores
         places = [int(state.named[i] if state.named[i] >= 0 else state.row[i]) for i in items]
         rows = [self._named_row(place) for place in places]
@@ -176,8 +175,8 @@ class _Reasons:
         near = self._beliefs([places[i] for i in some])
         best = int(np.argmax(near))
         if near[best] >= _LEAST:
-            self._other_row = rows[some[best]]
-            self.other = int(self.labels[self._other_row]), float(near[best])
+            row = rows[some[best]]
+            self.other = int(self.labels[row]), float(near[best]), row
 
     def _says(self, a: int, b: int) -> bool | None:
         """Give what answers say of two rows."""
@@ -191,7 +190,8 @@ class _Reasons:
         """Give pairs whose answers would settle it: with what it goes with, and with the next."""
         found = []
         mine = self.nearest if self.nearest is not None else self._heart()
-        for other in (None if len(self.chains) > 1 else mine, self._other_row):
+        there = None if self.other is None else self.other[2]
+        for other in (None if len(self.chains) > 1 else mine, there):
             if other is not None and other != self._row and self._says(self._row, other) is None:
                 place = self._sight.place[other]
                 found.append(Sure(self._row, other, float(self._beliefs([place])[0])))

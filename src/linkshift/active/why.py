@@ -15,7 +15,7 @@ Answers that act on it:
   (7, 40) same: through the same 2 - 7; holds
 What if:
   without (7, 40) same it becomes part of a new cluster, with 29 others
-  without any one of these it stays in cluster 0: (2, 7) same
+  without (2, 7) same it stays in cluster 0
 """
 
 from __future__ import annotations
@@ -121,8 +121,9 @@ class Why:
         was not looked at itself.
     outvoted : bool
         Whether its neighbours are of this cluster, and its piece is of another.
-    other : tuple of (int, float) or None
-        The next cluster, and how probable it is that the row belongs there.
+    other : tuple of (int, float, int) or None
+        The next cluster, how probable it is that the row is the same as what answers name there, or
+        as its heart, and which row that is.
     roles : tuple of Role
         Answers that act on it, the strongest first.
     n_answers : int
@@ -146,7 +147,7 @@ class Why:
     belief: float | None
     voters: tuple[int, int] | None
     outvoted: bool
-    other: tuple[int, float] | None
+    other: tuple[int, float, int] | None
     roles: tuple[Role, ...]
     n_answers: int
     cases: tuple[Case, ...]
@@ -168,7 +169,7 @@ class Why:
             replace(case, clusters=tuple(int(numbers[k]) for k in case.clusters))
             for case in self.cases
         )
-        other = None if self.other is None else (int(numbers[self.other[0]]), self.other[1])
+        other = None if self.other is None else (int(numbers[self.other[0]]), *self.other[1:])
         return replace(self, cluster=int(numbers[self.cluster]), other=other, cases=cases)
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,7 +201,7 @@ class Why:
             "other": None,
         }
         if self.other is not None:
-            found["other"] = {"k": self.other[0], "probability": self.other[1]}
+            found["other"] = dict(zip(("k", "probability", "row"), self.other, strict=True))
         if self.ids is not None:
             found["ids"] = {str(row): self.name(row) for row in self.mentioned()}
         return found
@@ -209,6 +210,7 @@ class Why:
         """Give all rows that occur, in ascending order."""
         rows = {self.row, *self.path, *self.same}
         rows |= set() if self.nearest is None else {self.nearest}
+        rows |= set() if self.other is None else {self.other[2]}
         for role in self.roles:
             rows |= {role.a, role.b, *role.chain}
         for one in self.sure:
@@ -278,8 +280,8 @@ class Why:
     def _next(self) -> list[str]:
         if self.other is None:
             return ["No other cluster is near."]
-        k, probability = self.other
-        return [f"Next is cluster {k}: {probability:.0%} that it belongs there."]
+        k, probability, row = self.other
+        return [f"Next is cluster {k}, by row {self.name(row)}: {probability:.0%} for the same."]
 
     def _asking(self) -> list[str]:
         if not self.sure:
@@ -319,10 +321,10 @@ class Why:
         """Say what changes first; answers that alone decide nothing share a line."""
         idle = [case for case in self.cases if case.outcome == "stays"]
         lines = [self.what_if(case) for case in self.cases if case not in idle]
-        if idle:
-            names = ", ".join(self._answer(case.role) for case in idle)
-            lines.append(f"without any one of these it stays in cluster {self.cluster}: {names}")
-        return lines
+        if len(idle) < 2:
+            return lines + [self.what_if(case) for case in idle]
+        names = ", ".join(self._answer(case.role) for case in idle)
+        return [*lines, f"without any one of these it stays in cluster {self.cluster}: {names}"]
 
     def what_if(self, case: Case) -> str:
         """Say a case in words."""

@@ -247,11 +247,14 @@ class _Draft:
         if some:
             names = [self._pair(*pair) for pair in some]
             said = "different" if word == "same" else "same"
-            was = "was" if len(some) == 1 else "were"
-            self.notes.append(f"{_listed(names)} {was} {said} before; this takes the place of it.")
+            was, it = ("was", "it") if len(some) == 1 else ("were", "them")
+            self.notes.append(
+                f"{_listed(names)} {was} {said} before; this takes the place of {it}."
+            )
         if len(pairs) > len(some):
             n = len(pairs) - len(some)
-            self.notes.append(f"{counted(n, 'further answer')} stand against it, and may win.")
+            stand = "stands" if n == 1 else "stand"
+            self.notes.append(f"{counted(n, 'further answer')} {stand} against it, and may win.")
 
     def say(self, a: int, b: int, word: Word) -> None:
         """Add an answer, unless it is known already; say so where others contradict it."""

@@ -83,10 +83,10 @@ def homes(names: Sequence[Name], labels: Array) -> Found:
     >>> merged.of, merged.also
     ({7: 'dogs'}, {7: ['cats']})
     """
-    found = Found()
     clusters = np.unique(labels)
     if not names or not len(clusters):
-        return found
+        return Found(homeless=[one.name for one in names])
+    found = Found()
     share = np.zeros((len(names), len(clusters)))
     count = np.zeros_like(share)
     for i, one in enumerate(names):
