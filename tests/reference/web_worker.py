@@ -38,17 +38,21 @@ def exemplars(X, members, most):
 
     while len(chosen) < most:
         sums = [left([*chosen, row]) for row in members]
-        if chosen and min(sums) >= left(chosen) - 1e-9:
+        if chosen and min(sums) >= left(chosen) * (1 - 1e-7):
             break
-        chosen.append(members[sums.index(min(sums))])
+        best = next(i for i, one in enumerate(sums) if one <= min(sums) * (1 + 1e-7))
+        chosen.append(members[best])
     return chosen
 
 
 def edge(X, row, own, others):
-    """How far out a row is: 0 on an exemplar of its cluster, 1 on one of another."""
-    inside = min(dist(X[row], X[e]) for e in own)
-    outside = min(dist(X[row], X[e]) for e in others)
-    return inside / (inside + outside)
+    """How far out a row is, by its three nearest exemplars and those of the nearest cluster."""
+
+    def to(some):
+        nearest = sorted(dist(X[row], X[e]) for e in some)[:3]
+        return sum(nearest) / len(nearest)
+
+    return to(own) / (to(own) + min(to(some) for some in others))
 
 
 # Maps ---------------------------------------------------------------------------------------------

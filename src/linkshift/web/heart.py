@@ -11,7 +11,9 @@ __all__ = ["exemplars_of", "from_heart"]
 MOST_EXEMPLARS = 6
 _MOST_COMPARED = 300  # rows of a cluster among which exemplars are sought
 _OTHERS = 12  # clusters nearby that a row is compared with
+_BY = 3  # exemplars that say how near a cluster is
 _CHUNK = 8_192  # rows at once
+_ROUNDING = 1e-7
 
 
 def exemplars_of(X: Array, labels: Array, among: Array) -> dict[int, list[int]]:
@@ -48,9 +50,10 @@ def _spread(X: Array, members: Array) -> list[int]:
     chosen: list[int] = []
     for _ in range(min(MOST_EXEMPLARS, len(members))):
         left = np.minimum(away, nearest[:, None]).sum(axis=0)
-        if chosen and left.min() >= nearest.sum():
+        if chosen and left.min() >= nearest.sum() * (1 - _ROUNDING):
             break  # all others are equal to one of these
-        chosen.append(int(np.argmin(left)))
+        # Of sums that differ by rounding the first.
+        chosen.append(int(np.argmax(left <= left.min() * (1 + _ROUNDING))))
         nearest = np.minimum(nearest, away[:, chosen[-1]])
     return [int(members[i]) for i in chosen]
 
@@ -58,28 +61,35 @@ def _spread(X: Array, members: Array) -> list[int]:
 def from_heart(X: Array, labels: Array, exemplars: dict[int, list[int]], cluster: int) -> Array:
     r"""Order the rows of a cluster from its heart to its edge.
 
-    By :math:`d / (d + d')` with d the distance of a row to the nearest exemplar of its cluster and
-    :math:`d'` that to the nearest exemplar of another: what lies between clusters, or nearer to
-    another, comes last, where somebody who looks for wrong members begins.
+    By :math:`d / (d + d')` with d the mean distance of a row to the three nearest exemplars of its
+    cluster and :math:`d'` to those of another, where that is least: what lies between clusters, or
+    nearer to another, comes last, where somebody who looks for wrong members begins. Three, as one
+    may be a wrong member itself.
     """
     rows = np.flatnonzero(labels == cluster)
-    own = np.array(exemplars[cluster])
+    heart = exemplars[cluster][:1]
     hearts = {k: some[0] for k, some in exemplars.items() if k != cluster}
+    near: list[int] = []
     if hearts:
-        away = _distances(X[list(hearts.values())], X[own[:1]])[:, 0]
-        near = np.array(list(hearts))[np.argsort(away, kind="stable")[:_OTHERS]]
-        others = np.array([row for k in near.tolist() for row in exemplars[k]])
+        away = _distances(X[list(hearts.values())], X[heart])[:, 0]
+        near = np.array(list(hearts))[np.argsort(away, kind="stable")[:_OTHERS]].tolist()
     score = np.empty(len(rows))
     for start in range(0, len(rows), _CHUNK):
-        some = rows[start : start + _CHUNK]
-        inside = _distances(X[some], X[own]).min(axis=1)
-        if hearts:
-            outside = _distances(X[some], X[others]).min(axis=1)
+        some = X[rows[start : start + _CHUNK]]
+        inside = _to(some, X[exemplars[cluster]])
+        if near:
+            outside = np.min([_to(some, X[exemplars[k]]) for k in near], axis=0)
             whole = inside + outside
             inside = np.where(whole > 0, inside / np.where(whole > 0, whole, 1.0), 0.5)
         score[start : start + _CHUNK] = inside
-    score[rows == own[0]] = -1.0
+    score[rows == heart[0]] = -1.0
     found: Array = rows[np.argsort(score, kind="stable")]
+    return found
+
+
+def _to(rows: Array, exemplars: Array) -> Array:
+    """Give the mean distance to the three nearest exemplars."""
+    found: Array = np.sort(_distances(rows, exemplars), axis=1)[:, :_BY].mean(axis=1)
     return found
 
 

@@ -82,9 +82,8 @@ def _among(X: Array, first: Array, drawn: Array) -> NDArray[np.float32]:
     others = np.setdiff1d(np.arange(len(X)), first)
     if len(others):
         away, near = nearest_neighbours(X[first], min(_NEAR, len(first)), X[others])
-        nearest = np.maximum(away[:, :1], np.finfo(np.float64).tiny)
-        weight = 1.0 / np.maximum(away / nearest, 1.0) ** 2
-        weight[away[:, 0] == 0, 1:] = 0.0  # equal rows are in one place
+        # Of rows that are equal to one that was drawn, that one alone.
+        weight = np.where(away > 0, away[:, :1] / np.where(away > 0, away, 1.0), 1.0) ** 2
         weight /= weight.sum(axis=1, keepdims=True)
         there = (weight[:, :, None] * drawn[near]).sum(axis=1)
         size = float(np.ptp(drawn, axis=0).max())
