@@ -12,7 +12,7 @@ with one shift :math:`\delta` for pairs of one cluster and another for pairs of 
 :math:`\mu(q)` the usual shift after q answers: :math:`0.2 + 0.5 \log(1 + q / 10)` for one cluster
 and -1.1 for two (the model says less than it might of pairs in one cluster, the more so the more it
 was told, and too much of pairs in two). Shifts differ between data sets like 1.5 times Student's t
-with three degrees of freedom, and answers to audits sharpen them; an answer counts half after 100
+with three degrees of freedom, and answers to audits sharpen them; an answer counts half after 50
 further ones. All these were fitted on the sets that ``benchmarks.active.sets`` calls seen.
 Precision, recall and the adjusted Rand index follow from the sums of the shifted probabilities over
 all pairs, for every value of the shifts; their 5th and 95th percentiles, rounded outwards to
@@ -37,7 +37,7 @@ _GRID = np.linspace(-12.0, 12.0, 241)
 _FAINTEST, _SUREST = 0.0005, 0.995  # pieces are not pure, and no pair of rows is surer
 _BINS = 120
 _SPREAD, _FREEDOM = 1.5, 3.0  # of shifts over data sets
-_HALF_LIFE = 100.0  # answers
+_HALF_LIFE = 50.0  # answers
 _LOW, _HIGH = 0.05, 0.95
 
 
