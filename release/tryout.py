@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from release.contents import version
@@ -31,14 +32,15 @@ def main(words: list[str] | None = None) -> None:
     asked = parser.parse_args(words)
     (wheel,) = asked.folder.resolve().glob(f"linkshift-{version()}-*.whl")
     usual = ["none", *(name for name in extras() if name not in LARGE), "all"]
-    for word in asked.wanted or usual:
-        started = time.monotonic()
-        try_one(wheel, [] if word == "none" else word.split(","))
-        print(f"{wheel.name} with {word}: works ({time.monotonic() - started:.0f} s)", flush=True)
+    with ThreadPoolExecutor(2) as pool:  # one installs while the other compiles
+        for done in pool.map(lambda word: try_one(wheel, word), asked.wanted or usual):
+            print(done, flush=True)
 
 
-def try_one(wheel: Path, wanted: list[str]) -> None:
+def try_one(wheel: Path, word: str) -> str:
     """Make an environment, try the wheel in it, remove it again."""
+    started = time.monotonic()
+    wanted = [] if word == "none" else word.split(",")
     named = list(dict.fromkeys(part for name in wanted for part in parts(name)))
     with tempfile.TemporaryDirectory(prefix="linkshift-") as folder:
         run(sys.executable, "-m", "venv", folder)
@@ -48,6 +50,7 @@ def try_one(wheel: Path, wanted: list[str]) -> None:
         run(*pip, "--only-binary", ":all:", f"linkshift{extra} @ {wheel.as_uri()}")
         run(python, "-m", "pip", "check", "--quiet", "--disable-pip-version-check")
         run(python, "-I", str(INSIDE), version(), *named, cwd=folder)
+    return f"{wheel.name} with {word}: works ({time.monotonic() - started:.0f} s)"
 
 
 def interpreter(environment: Path) -> Path:
