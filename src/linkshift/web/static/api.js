@@ -13,7 +13,8 @@ export class Refused extends Error {
   }
 }
 
-async function ask(path, options = {}) {
+/** Ask, and read the whole answer as "json", "arrayBuffer" or "blob". */
+async function ask(path, kind, options = {}) {
   let reply;
   try {
     reply = await fetch(path, {
@@ -22,6 +23,7 @@ async function ask(path, options = {}) {
       signal: AbortSignal.timeout(PATIENCE),
       ...options,
     });
+    if (reply.ok) return { reply, body: await reply[kind]() }; // it may end before it is whole
   } catch (failure) {
     const late = failure?.name === "TimeoutError";
     throw new Refused(
@@ -30,7 +32,6 @@ async function ask(path, options = {}) {
       "Is “linkshift label” still running in its terminal? What was saved stays saved.",
     );
   }
-  if (reply.ok) return reply;
   throw await refusal(reply);
 }
 
@@ -70,9 +71,9 @@ function listen(hear) {
 }
 
 async function download(path) {
-  const reply = await ask(path, { signal: undefined });
+  const { reply, body } = await ask(path, "blob", { signal: undefined });
   const named = /filename\*?="?(?:UTF-8'')?([^";]+)/i.exec(reply.headers.get("Content-Disposition") ?? "");
-  const url = URL.createObjectURL(await reply.blob());
+  const url = URL.createObjectURL(body);
   const link = document.createElement("a");
   link.href = url;
   link.download = named ? decodeURIComponent(named[1]) : path.split("/").pop();
@@ -88,9 +89,9 @@ export function http() {
     body: JSON.stringify(body ?? {}),
   });
   return {
-    get: async (path) => (await ask(path)).json(),
-    post: async (path, body) => (await ask(path, json(body))).json(),
-    bytes: async (path) => (await ask(path)).arrayBuffer(),
+    get: async (path) => (await ask(path, "json")).body,
+    post: async (path, body) => (await ask(path, "json", json(body))).body,
+    bytes: async (path) => (await ask(path, "arrayBuffer")).body,
     media: async (row, column) => `/api/media/${row}/${column}`,
     listen,
     download,

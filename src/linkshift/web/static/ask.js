@@ -1,6 +1,7 @@
 // The first view: a pair, and the keys that answer it. An answer counts when the server has it on disk.
 
-import { el, fill, icon, kbd, setAria } from "./dom.js";
+import { el, fill, focused, icon, kbd, percent, setAria } from "./dom.js";
+import { idOf } from "./items.js";
 import { Pair, preload } from "./pair.js";
 
 const PATIENT = 400; // milliseconds of waiting, after which a key pressed meanwhile is no answer
@@ -9,11 +10,8 @@ const POLL = 1000;
 
 export const SAID = { same: "Same", different: "Different", unknown: "Don’t know" };
 const ANSWERS = [["same", "s"], ["different", "d"], ["unknown", "u"]];
-const PURPOSES = {
-  learn: "Asked because its answer decides a lot.",
-  audit: "Drawn at random, to measure how good the clusters are by now.",
-  confirm: "Answered before, but the other answers make that improbable. What you say now takes its place; a slip is mended so.",
-};
+// What a question is for, where its own words do not say it.
+const PURPOSES = { learn: "Its answer decides a lot.", audit: "An audit.", confirm: "Once more." };
 
 export class Ask {
   constructor(page) {
@@ -24,7 +22,8 @@ export class Ask {
     this.pair = null;
     this.busy = false;
     this.queued = null; // one key pressed while an answer is on its way
-    this.done = new Set(); // keys of questions that were answered here
+    this.sent = 0; // answers and the like; what was asked for before one is old
+    this.first = true;
     this.media = new Map();
     this.trail = [];
     this.build();
@@ -40,7 +39,6 @@ export class Ask {
     return [
       ...ANSWERS.map(([word, key]) => ({ key, says: SAID[word], when: asking, run: () => this.answer(word) })),
       { key: "?", says: "Why this pair", when: asking, run: () => this.toggleWhy() },
-      { key: "p", says: "Show the pair on the map", when: asking, run: () => this.page.map.togglePair() },
       { key: "f", says: "Flip the two pictures in place", when: () => this.pair?.flips, run: () => this.pair.flip() },
       { key: "1", says: "Play the first sound", when: () => this.pair?.plays, run: () => this.pair.play(0) },
       { key: "2", says: "Play the second sound", when: () => this.pair?.plays, run: () => this.pair.play(1) },
@@ -81,9 +79,10 @@ export class Ask {
   async ask() {
     if (this.busy || this.asking) return;
     this.asking = true;
+    const { sent } = this;
     try {
       const reply = await this.page.api.get("/api/next");
-      if (this.busy) return; // an answer that came in between brings newer ones
+      if (sent !== this.sent) return; // an answer that came in between brings newer ones
       this.page.store.take(reply.state);
       this.accept(reply.questions);
     } catch (refused) {
@@ -95,26 +94,33 @@ export class Ask {
 
   /** The prepared questions are these; the pair on the screen stays where it is. */
   accept(questions) {
-    this.prepared = questions.filter((one) => !this.done.has(one.key) && one.key !== this.current?.key);
+    this.prepared = questions.filter((one) => one.key !== this.current?.key);
     this.ahead();
+    if (!this.current) this.bringBack();
     if (this.current) this.draw();
     else this.next();
   }
 
   /** After links that were written elsewhere: a pair that is known by now is not asked. */
   async forget() {
-    this.done.clear();
-    if (this.busy) return;
+    this.sent++;
     try {
       const reply = await this.page.api.get("/api/next");
       this.page.store.take(reply.state);
-      this.loadTrail();
       const { current } = this;
       if (current && !reply.questions.some((one) => one.key === current.key)) this.current = null;
       this.accept(reply.questions);
     } catch (refused) {
       this.page.fail(refused);
     }
+  }
+
+  /** After a reload the same pair as before, if it is still to be asked. */
+  bringBack() {
+    const before = this.page.settings.get("asked");
+    const i = this.first ? this.prepared.findIndex((one) => one.key === before) : -1;
+    if (i > 0) this.prepared.unshift(...this.prepared.splice(i, 1));
+    this.first = false;
   }
 
   ahead() {
@@ -151,7 +157,13 @@ export class Ask {
     fill(this.stage, this.pair.node);
     this.stage.scrollTop = 0;
     this.stage.dataset.question = question.key;
+    this.page.settings.set("asked", question.key);
     return this.draw();
+  }
+
+  /** For those who listen: which pair comes next. */
+  inWords() {
+    return this.pair ? `Next: ${this.pair.rows.map(idOf).join(" and ")}.` : "";
   }
 
   // Answers ----------------------------------------------------------------------------------------
@@ -164,14 +176,13 @@ export class Ask {
     return this.send(
       "/api/answer",
       { a: question.a, b: question.b, word, purpose: question.purpose },
-      (reply) => {
-        this.done.add(question.key);
+      async (reply) => {
         this.pushTrail(word, question);
         this.current = null;
-        this.prepared = reply.questions.filter((one) => !this.done.has(one.key));
+        this.prepared = reply.questions.filter((one) => one.key !== question.key);
         this.ahead();
-        this.page.announce(`${SAID[word]}: saved.`);
-        return this.next();
+        await this.next();
+        this.page.announce(`${SAID[word]}: saved.`, { also: this.inWords() });
       },
       () => `“${SAID[word]}” is not saved.`,
       () => this.current === question && this.answer(word),
@@ -186,8 +197,10 @@ export class Ask {
 
   /** What the server took back; a pair is asked again. */
   tookBack(reply) {
-    const again = reply.question;
-    this.done.clear(); // the server knows what was answered
+    const last = this.trail.findLastIndex(({ a, b }) => a === reply.question?.a && b === reply.question?.b);
+    const again = last < 0 ? null : reply.question; // of links that an action wrote nobody was asked
+    if (again) this.trail = this.trail.filter((_, i) => i !== last);
+    this.drawTrail();
     if (again) {
       const before = this.current;
       this.current = null;
@@ -195,8 +208,7 @@ export class Ask {
       this.prepared = [again, ...others.filter((one, i) => others.findIndex((other) => other.key === one.key) === i)];
     }
     this.page.announce(`Taken back: ${reply.undone}`);
-    this.loadTrail();
-    if (!again) return this.ask();
+    if (!again) return this.forget();
     this.ahead();
     return this.next();
   }
@@ -204,6 +216,7 @@ export class Ask {
   /** Post something, with the keys waiting; the pair stays where it fails. */
   async send(path, body, then, failed, retry) {
     this.busy = true;
+    this.sent++;
     this.node.classList.add("ls-busy");
     const start = performance.now();
     let queued = null;
@@ -267,7 +280,7 @@ export class Ask {
     const sure = !this.page.settings.blind && purpose === "learn" && typeof probability === "number";
     fill(this.why,
       el("p", {}, el("strong", {}, PURPOSES[purpose] ?? ""), " ", why ?? ""),
-      sure ? el("p", {}, `The present guess: ${Math.round(100 * probability)} % for the same.`) : null);
+      sure ? el("p", {}, `The present guess: ${percent(probability)} for the same.`) : null);
     this.page.announce(this.why.textContent, { quiet: true });
   }
 
@@ -277,9 +290,11 @@ export class Ask {
     const { state } = this.page.store;
     const asked = Boolean(this.current && this.pair);
     const may = this.page.mayWrite();
-    for (const button of [...this.buttons]) button.disabled = !asked || !may;
+    const had = focused(this.page.root);
+    for (const button of this.buttons) button.disabled = !asked || !may;
     this.whyButton.disabled = !asked;
     this.undoButton.disabled = !state?.undoable || !may;
+    if (had?.disabled && this.node.contains(had)) this.page.focus(); // or keys would go astray
     this.undoButton.title = state?.undoable?.text ? `Takes back: ${state.undoable.text}` : "";
     this.node.classList.toggle("ls-idle", !asked);
     if (asked || this.current) return;

@@ -1,6 +1,6 @@
 // The clusters: a list with names and exemplars; one of them open, in grid.js.
 
-import { counted, el, fill, icon, number } from "./dom.js";
+import { counted, el, fill, focused, icon, number } from "./dom.js";
 import { Grid } from "./grid.js";
 import { dot, small } from "./items.js";
 import { editName, mergeWith } from "./naming.js";
@@ -37,7 +37,7 @@ export class Clusters {
   }
 
   build() {
-    this.find = el("input", { type: "search", class: "ls-field", placeholder: "Find by name or number", data: { field: "find" }, aria: { label: "Find clusters" }, on: { input: () => this.draw(true) } });
+    this.find = el("input", { type: "search", class: "ls-field", placeholder: "Name or number", data: { field: "find" }, aria: { label: "Find clusters" }, on: { input: () => this.draw(true) } });
     this.sort = el("select", { class: "ls-field", data: { field: "order" }, aria: { label: "Order" }, on: { change: () => { this.order = this.sort.value; this.draw(true); } } },
       Object.entries(ORDERS).map(([value, [text]]) => el("option", { value }, text)));
     this.heading = el("h2", {}, "Clusters");
@@ -89,7 +89,7 @@ export class Clusters {
     const print = JSON.stringify([found.slice(0, this.shown), this.page.settings.dark]);
     if (print === this.print) return; // nothing new: the focus stays where it is
     this.print = print;
-    const before = this.page.root.getRootNode().activeElement?.closest?.("[data-cluster]")?.dataset.cluster;
+    const before = focused(this.page.root)?.closest?.("[data-cluster]")?.dataset.cluster;
     fill(this.list, found.slice(0, this.shown).map((one) => this.card(one)));
     if (!found.length) fill(this.list, el("li", { class: "ls-none" }, "No cluster is called so."));
     const left = found.length - this.shown;

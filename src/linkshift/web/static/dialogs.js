@@ -1,6 +1,6 @@
 // Sheets that lie over the page: what an action will write, which cluster, a picture, the keys, the settings.
 
-import { counted, el, fill, icon, kbd } from "./dom.js";
+import { counted, el, fill, focused, icon, kbd } from "./dom.js";
 import { clusterMark, small } from "./items.js";
 import { local, shown } from "./keys.js";
 
@@ -9,7 +9,7 @@ const MOST_CHOICES = 120;
 
 /** Open a sheet; gives {node, close}. It closes by Esc, and `closed` is called when it has. */
 export function sheet(page, title, content, { name, closed, wide = false } = {}) {
-  const before = page.root.getRootNode().activeElement;
+  const before = focused(page.root);
   const node = el("dialog", { class: wide ? "ls-sheet ls-wide" : "ls-sheet", data: { sheet: name }, aria: { label: title } });
   const shut = el("button", { class: "ls-icon-button", type: "button", data: { do: "close" }, aria: { label: "Close" }, on: { click: () => close() } }, icon("close"));
   fill(node, el("header", {}, el("h2", {}, title), shut), content);
@@ -39,7 +39,7 @@ export async function planned(page, request, title, done) {
   local(open.node, { Enter: (event) => event.target.closest("button:not([data-do=write])") ? false : undefined });
   try {
     const plan = await page.api.post("/api/plan", request);
-    showPlan(page, open, body, request, plan, done);
+    showPlan(page, open, body, { request, title, done }, plan);
   } catch (refused) {
     fill(body, told(refused));
   }
@@ -49,7 +49,7 @@ function told(refused) {
   return el("p", { class: "ls-bad", role: "alert" }, el("strong", {}, refused.message), " ", refused.remedy ?? "");
 }
 
-function showPlan(page, open, body, request, plan, done) {
+function showPlan(page, open, body, { request, title, done }, plan) {
   let writing = false;
   const problem = el("div");
   const links = plan.links.slice(0, MOST_LINKS);
@@ -60,7 +60,7 @@ function showPlan(page, open, body, request, plan, done) {
     try {
       const reply = await page.api.post("/api/act", { do: request.do, links: plan.links, name: request.name, cluster: request.cluster });
       open.close();
-      page.acted(reply, `${plan.text} Saved: ${counted(reply.n ?? plan.links.length, "link")}.`);
+      page.acted(reply, `${title}: ${counted(reply.n ?? plan.links.length, "link")} saved.`);
       done?.(reply);
     } catch (refused) {
       fill(problem, told(refused));
@@ -130,7 +130,7 @@ export function pickCluster(page, title, { without = [], first = null } = {}, pi
   field.focus();
 }
 
-/** A picture as large as there is room for. */
+/** A picture as large as there is room for; of a small one, its pixels. */
 export function zoomed(page, url, name) {
   const image = el("img", { src: url, alt: `Picture of ${name}`, class: "ls-large" });
   image.addEventListener("load", () => image.classList.toggle("ls-pixels", image.naturalWidth < 160));

@@ -1,7 +1,7 @@
 // What does not fit: answers that contradict each other, people who disagree, answers in doubt.
 
 import { linkLine } from "./dialogs.js";
-import { counted, el, fill, kbd } from "./dom.js";
+import { counted, el, fill, focused, kbd } from "./dom.js";
 import { small } from "./items.js";
 
 export class Doctor {
@@ -56,7 +56,7 @@ export class Doctor {
 
   draw() {
     const { contradictions = [], disagreements = [], doubts = [] } = this.found;
-    const had = this.body.contains(this.page.root.getRootNode().activeElement);
+    const had = this.body.contains(focused(this.page.root));
     if (!contradictions.length && !disagreements.length && !doubts.length) {
       fill(this.body, el("div", { class: "ls-rest", data: { part: "healthy" } },
         el("p", { class: "ls-rest-head" }, "All answers fit together"),
@@ -67,27 +67,24 @@ export class Doctor {
     fill(this.body,
       section(counted(contradictions.length, "contradiction"), "One answer of each was set aside, as the least probable. Nothing is lost: drop it, or keep it because it is right.", contradictions.map((one, i) => this.contradiction(one, i))),
       section(counted(disagreements.length, "disagreement"), "People said different things of one pair; the latest word counts.", disagreements.map((one, i) => this.disagreement(one, i))),
-      section("In doubt", "Answers that all the others make improbable.", doubts.map((one) => this.doubt(one))));
+      section("In doubt", "The clusters go against these answers, though no chain of others contradicts them.", doubts.map((one, i) => this.doubt(one, i))));
     if (had) this.step(0);
   }
 
   contradiction(one, i) {
     const { page } = this;
-    const weak = one.weakest ?? one.against.action;
+    const weak = one.weakest ?? null;
     const links = [...one.chain, one.against];
     const line = (link, note) =>
       linkLine(page, link, el("span", { class: "ls-soft ls-link-note" }, link.who ? el("span", { dir: "auto" }, link.who) : null,
         link.action !== undefined && link.action === weak ? el("strong", { class: "ls-weak" }, "the weakest") : null, note));
-    const button = (what, text, key, run) => el("button", { class: "ls-button", type: "button", data: { do: what }, disabled: weak === null || weak === undefined, on: { click: run } }, text, kbd(key));
     const weakest = links.find((link) => link.action === weak) ?? one.against;
     return el("li", { class: "ls-case", tabIndex: 0, data: { contradiction: i, weakest: weak ?? "" }, aria: { label: one.text } },
       el("p", {}, "These say one thing …"),
       el("ul", { class: "ls-links ls-chain" }, one.chain.map((link) => line(link))),
       el("p", {}, "… and this says the opposite:"),
       el("ul", { class: "ls-links" }, line(one.against, el("em", {}, "set aside"))),
-      el("div", { class: "ls-row" },
-        button("drop", `Drop “${weakest.word}”`, "x", () => this.send("/api/undo", { action: weak }, "Dropped.")),
-        button("keep", "Keep it", "k", () => this.send("/api/keep", { action: weak }, "Kept, and said once more."))));
+      this.choices(weak, weakest.word));
   }
 
   disagreement({ a, b, said }, i) {
@@ -99,9 +96,22 @@ export class Doctor {
       el("div", { class: "ls-row" }, button("same", "s"), button("different", "d")));
   }
 
-  doubt(one) {
-    const pair = typeof one === "object" && one.a !== undefined;
-    return el("li", { class: "ls-case" }, pair ? linkLine(this.page, one) : null, typeof one === "string" ? one : (one.text ?? null));
+  doubt(one, i) {
+    const fixed = one.given || one.action === undefined || one.action === null;
+    return el("li", { class: "ls-case", tabIndex: 0, data: { doubt: i, weakest: fixed ? "" : one.action } },
+      el("ul", { class: "ls-links" }, linkLine(this.page, one, one.who ? el("span", { class: "ls-soft ls-link-note", dir: "auto" }, one.who) : null)),
+      one.text ? el("p", {}, one.text) : null,
+      this.choices(fixed ? null : one.action, one.word));
+  }
+
+  /** One key each to drop an answer and to keep it. */
+  choices(action, word) {
+    const none = action === null || action === undefined;
+    const button = (what, text, key, run) => el("button", { class: "ls-button", type: "button", data: { do: what }, disabled: none, on: { click: run } }, text, kbd(key));
+    return el("div", { class: "ls-row" },
+      button("drop", `Drop “${word}”`, "x", () => this.send("/api/undo", { action }, "Dropped.")),
+      button("keep", "Keep it", "k", () => this.send("/api/keep", { action }, "Kept, and said once more.")),
+      none ? el("span", { class: "ls-soft" }, "It came with the links that were given: change it in their file, or answer the pair.") : null);
   }
 
   settle(a, b, word) {
@@ -129,7 +139,7 @@ export class Doctor {
   }
 
   here() {
-    const focus = this.page.root.getRootNode().activeElement?.closest?.(".ls-case");
+    const focus = focused(this.page.root)?.closest?.(".ls-case");
     return this.body.contains(focus) ? focus : (this.cases()[this.at] ?? null);
   }
 

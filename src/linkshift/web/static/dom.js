@@ -85,11 +85,11 @@ export function counted(n, one, many = `${one}s`) {
 
 export const number = (n) => Number(n ?? 0).toLocaleString("en-US");
 
-/** A share as people read it: never 0 % of what is not nothing. */
+/** A share as people read it: never 0% of what is not nothing. */
 export function percent(share) {
   if (share === null || share === undefined) return "–";
-  if (share > 0 && share < 0.001) return "< 0.1 %";
-  return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
+  if (share > 0 && share < 0.001) return "<0.1%";
+  return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)}%`;
 }
 
 /** The element that has the focus, also inside a shadow tree. */

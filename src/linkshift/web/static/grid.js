@@ -1,7 +1,7 @@
 // One cluster: its items from the heart to the edge, and what can be said of them.
 
 import { pickCluster, planned } from "./dialogs.js";
-import { counted, el, fill, icon, kbd, setAria } from "./dom.js";
+import { counted, el, fill, focused, icon, kbd, setAria } from "./dom.js";
 import { dot, small } from "./items.js";
 import { editName, mergeWith } from "./naming.js";
 
@@ -129,7 +129,7 @@ export class Grid {
     try {
       const reply = await this.page.api.get(`/api/cluster/${k}?start=0&count=${count}`);
       if (this.k !== k || String(reply.rows) === String(this.rows)) return this.head();
-      const had = this.list.contains(this.page.root.getRootNode().activeElement);
+      const had = this.list.contains(focused(this.page.root));
       [this.rows, this.n] = [reply.rows, reply.n];
       this.picked = new Set([...this.picked].filter((row) => reply.rows.includes(row)));
       await this.page.store.rows(reply.rows).catch(() => {});

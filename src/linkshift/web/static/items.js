@@ -9,24 +9,22 @@ const SMALL_CELLS = 3;
 export const idOf = (row) => String(row.id ?? row.row);
 
 /** Columns that are files: their cells have addresses, not text. */
-export function mediaColumns(state, row) {
+export function mediaColumns({ state, bare }) {
   if (state.media) return state.media;
   if (state.kind !== "image" && state.kind !== "audio") return [];
-  const empty = row.cells.flatMap((cell, i) => (cell === null ? [i] : []));
-  return empty.slice(0, 1);
+  return (bare ?? []).slice(0, 1);
 }
 
 /** Columns that are shown as text, with their names. */
-export function textColumns(state, row) {
-  const files = new Set(mediaColumns(state, row));
-  return state.columns.map((name, i) => ({ name, i })).filter(({ i }) => !files.has(i));
+export function textColumns(store) {
+  const files = new Set(mediaColumns(store));
+  return store.state.columns.map((name, i) => ({ name, i })).filter(({ i }) => !files.has(i));
 }
 
-/** A picture of a row, which says so where there is none. Small ones keep their pixels. */
+/** A picture of a row, which says so where there is none. */
 export function picture(page, row, column, { zoom = false } = {}) {
   const frame = el("span", { class: "ls-picture" });
   const image = el("img", { alt: `Picture of ${idOf(row)}`, draggable: false, decoding: "async" });
-  image.addEventListener("load", () => image.classList.toggle("ls-pixels", image.naturalWidth < 160));
   image.addEventListener("error", () => fill(frame, el("span", { class: "ls-none" }, "No picture: the file is missing or broken")));
   frame.append(image);
   page.api.media(row.row, column).then((url) => {
@@ -65,8 +63,8 @@ export function play(root, node) {
 }
 
 /** A row in a few words, for lists. */
-export function inShort(state, row, n = SMALL_CELLS) {
-  const cells = textColumns(state, row).map(({ i }) => row.cells[i]);
+export function inShort(store, row, n = SMALL_CELLS) {
+  const cells = textColumns(store).map(({ i }) => row.cells[i]);
   return cells.filter((cell) => cell !== null && cell !== "" && String(cell) !== idOf(row)).slice(0, n)
     .map((cell) => String(cell).slice(0, 160)).join(" · ");
 }
@@ -88,12 +86,13 @@ export function small(page, row, { tag = "span", id = true, ...props } = {}) {
 }
 
 function smallInside(page, row, id) {
-  const { state } = page.store;
-  const [file] = mediaColumns(state, row);
+  const { store } = page;
+  const { state } = store;
+  const [file] = mediaColumns(store);
   const parts = [];
   if (state.kind === "image" && file !== undefined) parts.push(picture(page, row, file));
   else if (state.kind === "audio" && file !== undefined) parts.push(el("span", { class: "ls-note-sign" }, icon("play")));
-  else parts.push(el("span", { class: "ls-excerpt", dir: "auto" }, inShort(state, row) || "–"));
+  else parts.push(el("span", { class: "ls-excerpt", dir: "auto" }, inShort(store, row) || "–"));
   if (id) parts.push(el("span", { class: "ls-id", dir: "auto", title: idOf(row) }, idOf(row)));
   return parts;
 }
@@ -102,9 +101,9 @@ function smallInside(page, row, id) {
 export function full(page, row) {
   const { state } = page.store;
   const node = el("div", { class: `ls-full ls-of-${state.kind}` });
-  for (const column of mediaColumns(state, row))
+  for (const column of mediaColumns(page.store))
     node.append(state.kind === "audio" ? player(page, row, column) : picture(page, row, column, { zoom: true }));
-  const columns = textColumns(state, row);
+  const columns = textColumns(page.store);
   if (state.kind === "text" && columns.length === 1) node.append(words(row.cells[columns[0].i]));
   else if (columns.length) node.append(list(row, columns));
   return node;

@@ -22,7 +22,7 @@ import { Clusters } from "./clusters.js";
 import { colourOf, cssOf } from "./colours.js";
 import { help, options, zoomed } from "./dialogs.js";
 import { Doctor } from "./doctor.js";
-import { counted, el, fill, icon, kbd } from "./dom.js";
+import { counted, el, fill, focused, icon, kbd } from "./dom.js";
 import { Keys } from "./keys.js";
 import { MapPanel, MapView } from "./panel.js";
 import { Out } from "./out.js";
@@ -57,6 +57,7 @@ class Page {
   build() {
     this.root.classList.add("linkshift");
     this.root.tabIndex = -1; // a click anywhere brings the keys here
+    this.root.dataset.lmSuppressShortcuts = "true"; // in JupyterLab d and d would delete the cell
     this.outcome = el("p", { class: "ls-outcome", data: { part: "outcome" }, aria: { hidden: true } });
     this.live = el("p", { class: "ls-hidden", role: "status", aria: { live: "polite" } });
     this.banners = el("div", { class: "ls-banners", data: { part: "banner" } });
@@ -79,7 +80,7 @@ class Page {
       this.progress.node, this.live);
     this.root.append(this.app);
     this.keys.everywhere = this.common();
-    this.keys.here = () => this.view?.keys ?? [];
+    this.keys.here = () => [...(this.view?.keys ?? []), ...(this.wide() ? this.map.keys : [])];
   }
 
   tab(view, name) {
@@ -101,7 +102,10 @@ class Page {
 
   listen() {
     const { store } = this;
-    this.pressed = (event) => this.keys.hear(event);
+    this.pressed = (event) => {
+      this.keys.hear(event);
+      event.stopPropagation(); // keys are the page's, not those of a notebook around it
+    };
     this.root.addEventListener("keydown", this.pressed);
     store.on("online", () => this.draw());
     store.on("state", (before) => {
@@ -150,10 +154,11 @@ class Page {
     if (state?.phase !== "ready") return fill(this.main, this.waiting(state));
     if (view.node !== this.main.firstChild) fill(this.main, view.node);
     view.show?.(detail);
-    this.map.drawChosen();
+    if (this.name === "ask" && !this.map.byHand && this.map.chosen !== null) this.map.choose(null);
+    else this.map.drawChosen();
     if (before !== view && !quiet) {
       this.announce(view.title, { quiet: true });
-      if (!this.root.contains(this.root.getRootNode().activeElement)) this.focus();
+      if (!this.root.contains(focused(this.root))) this.focus();
     }
     return undefined;
   }
@@ -181,9 +186,10 @@ class Page {
   // What happened ----------------------------------------------------------------------------------
 
   /** Say something to those who listen, and, unless `quiet`, to those who look. */
-  announce(text, { quiet = false } = {}) {
+  announce(text, { quiet = false, also = "" } = {}) {
+    const heard = `${text} ${also}`;
     // The same words twice are heard twice only if they differ.
-    this.live.textContent = this.live.textContent === text ? `${text}\u00a0` : text;
+    this.live.textContent = this.live.textContent === heard ? `${heard}\u00a0` : heard;
     if (quiet) return;
     this.outcome.textContent = text;
     this.outcome.classList.remove("ls-fresh");

@@ -15,11 +15,11 @@ export class Pair {
     this.rows = [a, b];
     this.side = null; // which picture is shown in place: 0, 1, or both side by side
     const { state } = page.store;
-    const files = mediaColumns(state, a);
+    const files = mediaColumns(page.store);
     this.node = el("div", { class: `ls-pair ls-of-${state.kind}`, data: { pair: `${a.row}-${b.row}` } });
     if (files.length && state.kind === "image") this.node.append(this.pictures(files));
     else if (files.length && state.kind === "audio") this.node.append(this.sounds(files));
-    const columns = textColumns(state, a);
+    const columns = textColumns(page.store);
     if (state.kind === "text" && columns.length === 1) this.node.append(this.texts(columns[0].i));
     else if (columns.length) this.node.append(this.table(columns, files.length > 0));
     else if (!files.length) this.node.append(this.heads());
@@ -78,7 +78,7 @@ export class Pair {
     const heads = below ? null : el("thead", {}, el("tr", {},
       el("td", { class: "ls-corner" }),
       [0, 1].map((i) => el("th", { scope: "col", data: { item: i } }, this.head(i)))));
-    const table = el("table", { class: "ls-compare", aria: { label: "The two items, column by column" } }, heads, body);
+    const table = el("table", { class: below ? "ls-compare ls-below" : "ls-compare", aria: { label: "The two items, column by column" } }, heads, body);
     const more = columns.slice(FIRST_COLUMNS);
     const button = more.length
       ? moreButton(`${number(more.length)} more columns, ${number(differ(more))} of them differ`, () => {
@@ -182,7 +182,7 @@ function legend(rule) {
 export async function preload(page, rows, kept) {
   const { state } = page.store;
   for (const row of rows)
-    for (const column of mediaColumns(state, row)) {
+    for (const column of mediaColumns(page.store)) {
       const key = `${row.row}/${column}`;
       if (kept.has(key)) continue;
       const ahead = state.kind === "audio" ? new Audio() : new Image();

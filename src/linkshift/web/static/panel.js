@@ -40,9 +40,9 @@ export class MapPanel {
     return [
       { key: "l", says: "Lasso, and back to moving", run: () => this.setTool(this.tool === "lasso" ? "pan" : "lasso") },
       { key: "0", says: "Show all points", run: () => this.scatter?.fit() },
-      { key: "p", says: "Show the pair on the map", run: () => this.togglePair() },
+      { key: "p", says: "Show the pair on the map", when: () => Boolean(this.page.ask.current), run: () => this.togglePair() },
       { key: "t", says: "Split the lassoed items off", when: () => this.lassoed.length > 0, run: () => this.splitOff() },
-      { key: "Escape", says: "Forget the lasso or the chosen item", run: () => this.clear() },
+      { key: "Escape", says: "Forget the lasso or the chosen item", when: () => this.lassoed.length > 0 || this.chosen !== null || this.tool === "lasso", run: () => this.clear() },
     ];
   }
 
@@ -76,7 +76,7 @@ export class MapPanel {
     try {
       this.scatter = new Scatter(this.canvas, {
         onHover: (row, at) => this.hovered(row, at),
-        onPick: (row) => this.choose(row),
+        onPick: (row) => this.choose(row, [], true),
         onLasso: (rows) => this.lasso(rows),
       });
       fill(this.note, this.scatter.remark ?? null);
@@ -173,9 +173,10 @@ export class MapPanel {
     this.hover.style.setProperty("--y", `${top}px`);
   }
 
-  /** Choose an item: its card, its links on the map, and what one may ask of it. */
-  async choose(row, path = []) {
+  /** Choose an item: its card, its links on the map. `byHand`: on the map, and it stays with the pair. */
+  async choose(row, path = [], byHand = false) {
     this.chosen = row;
+    this.byHand = byHand;
     this.path = path;
     this.lassoed = [];
     this.drawLassoed();

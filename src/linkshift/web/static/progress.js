@@ -39,7 +39,7 @@ export class Progress {
       figure("answers", number(state.answers), state.answers === 1 ? "answer" : "answers", "Pairs that were answered"),
       figure("implied", number(state.implied), "implied", "Pairs that follow from the answers: who is the same as the same is the same"),
       figure("clusters", number(state.n_clusters), state.n_clusters === 1 ? "cluster" : "clusters", "Clusters by now"),
-      figure("moved", percent(state.moved), "moved by the last ten", "Share of the labels that the last ten answers changed"),
+      figure("moved", state.answers ? percent(state.moved) : "–", "moved by the last ten", "Share of the labels that the last ten answers changed"),
       figure("ari", ari ? ari[0].toFixed(2) : "–", "estimated ARI", this.whyNot(state) ?? state.estimate.text,
         ari ? el("small", {}, `${ari[1].toFixed(2)}–${ari[2].toFixed(2)}`) : null),
     ]);
@@ -77,7 +77,8 @@ function figure(name, value, unit, title, extra = null) {
 }
 
 function bar(name, [value, low, high], title) {
-  const at = { "--low": low, "--high": high, "--value": value };
+  const [from, here, to] = [low, value, high].map((one) => Math.max(0, Math.min(1, one)));
+  const at = { "--low": from, "--high": to, "--value": here };
   return el("div", { title },
     el("dt", {}, name),
     el("dd", {}, el("span", { class: "ls-bar", vars: at, aria: { hidden: true } }), el("b", {}, value.toFixed(2)), ` (${low.toFixed(2)} to ${high.toFixed(2)})`));

@@ -14,6 +14,7 @@ export class Store {
     this.lost = null; // why not
     this.known = new Map(); // rows that were read, the latest last
     this.clusters = new Map();
+    this.bare = null; // columns without text in all rows that were read
     this.waiting = new Map(); // rows to be read
     this.listeners = new Map();
     this.queued = false;
@@ -200,6 +201,8 @@ export class Store {
   }
 
   keep(row) {
+    const empty = row.cells.flatMap((cell, i) => (cell === null ? [i] : []));
+    this.bare = this.bare ? this.bare.filter((i) => empty.includes(i)) : empty;
     this.known.delete(row.row);
     this.known.set(row.row, row);
     if (this.known.size > KEPT) this.known.delete(this.known.keys().next().value);
