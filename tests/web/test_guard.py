@@ -288,6 +288,13 @@ def test_a_body_without_end_is_cut_off_whatever_its_length_says(client):
     assert not client.reached
 
 
+def test_a_length_that_is_said_twice_is_refused(client):
+    for second in (("content-length", "2"), ("transfer-encoding", "chunked")):
+        sent = client.cookie, JSON, ("origin", ORIGIN), ("content-length", "2"), second
+        refused(client.ask("POST", "/api/undo", *sent, chunks=[b"{}"]), 400)
+    assert not client.reached
+
+
 def test_the_longest_body_arrives_whole(client):
     chunks = [b"x" * 2**18] * 4
     sent = client.cookie, JSON, ("origin", ORIGIN)

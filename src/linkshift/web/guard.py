@@ -36,6 +36,7 @@ _ANYWHERE = re.compile(r"([a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))
 # No escapes at all: none of our addresses has one, and what is not decoded hides nothing.
 _PATH = re.compile(rb"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)?")
 _NOWHERE = "'none'"
+_CLOSE = (b"connection", b"close")
 _FRAMES = "http://localhost:* http://127.0.0.1:*"
 
 
@@ -232,6 +233,9 @@ class Guard:
             ):
                 raise Refused(400, "A question has no body.", "Send what is to be kept by POST.")
             return b""
+        lengths = _all(headers, b"content-length")
+        if len(lengths) > 1 or (lengths and _all(headers, b"transfer-encoding")):
+            raise Refused(400, "The request says twice how long it is.", "Say it once.", _CLOSE)
         kinds = _all(headers, b"content-type")
         kind, _, more = (kinds[0] if len(kinds) == 1 else "").partition(";")
         charset = more.strip().lower().replace('"', "")
@@ -243,10 +247,10 @@ class Guard:
             413,
             "The body is longer than 1 MB.",
             "Send less at a time.",
-            (b"connection", b"close"),
+            _CLOSE,
         )
         # What a header says is believed only where it says too much.
-        for length in _all(headers, b"content-length"):
+        for length in lengths:
             if not length.isdecimal() or int(length[:12]) > MOST_BYTES:
                 raise large
         parts, n = [], 0

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from linkshift.web.answering import answer_event, fresh
 from linkshift.web.events import Event
@@ -13,7 +10,6 @@ from linkshift.web.replies import Asked, Refused, row_of, rows_of, whole
 from linkshift.web.state import short_state
 
 if TYPE_CHECKING:
-    from linkshift.web.actions import Plan
     from linkshift.web.desk import Desk
 
 __all__ = ["act", "found_names", "name", "plan"]
@@ -29,8 +25,7 @@ async def plan(desk: Desk, asked: Asked) -> dict[str, Any]:
     do, about = _about(desk, asked.body)
     if desk.engine.labels.version < 0:
         raise Refused(409, "There are no clusters yet.", "Wait a moment.")
-    found: Plan = await asyncio.to_thread(_planned, desk, do, about)
-    return found.to_dict()
+    return await desk.engine.request("plan", do=do, about=about)
 
 
 def _about(desk: Desk, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -59,25 +54,6 @@ def _many(desk: Desk, given: Any) -> list[int]:
     if not isinstance(given, list):
         raise Refused(400, "rows is no list of rows.")
     return [row_of(desk, one, "rows") for one in given]
-
-
-def _planned(desk: Desk, do: str, about: dict[str, Any]) -> Plan:
-    from linkshift.web.actions import Standing, planned
-
-    said = [
-        (put.a, put.b, put.word)
-        for put in list(desk.ledger.last.values())
-        if put.confidence == 1.0 and put.word != "unknown"
-    ]
-    standing = Standing(
-        desk.material.X,
-        desk.engine.labels.labels,
-        desk.engine.exemplars,
-        said,  # type: ignore[arg-type]
-        np.arange(desk.material.n_rows),
-        called=desk.material.items.head,
-    )
-    return planned(standing, do, about)
 
 
 async def act(desk: Desk, asked: Asked) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from linkshift.web.state import names_of
 
 if TYPE_CHECKING:
     from linkshift.web.desk import Desk
+    from linkshift.web.ledger import Ledger, Put
 
 __all__ = ["export", "label_columns", "links_text"]
 
@@ -72,16 +73,32 @@ def _csv(columns: dict[str, Sequence[Any]]) -> bytes:
 
 
 def links_text(desk: Desk) -> str:
-    """Give answers and links in force as `linkshift cluster --links` reads them."""
+    """Give answers and links in force, as `linkshift links export` writes them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("a", "b", "kind", "confidence", "purpose"))
+    writer.writerow(("a", "b", "kind", "confidence", "purpose", "who", "at"))
     key, kinds = desk.ledger.rows.key, {"same": "must", "different": "cannot"}
-    for put in desk.ledger.last.values():
+    for put in _in_force(desk.ledger):
         kind = kinds.get(put.word, put.word)
         purpose = "" if put.given else put.purpose
-        writer.writerow((key(put.a), key(put.b), kind, f"{put.confidence:.17g}", purpose))
+        sure = f"{put.confidence:.17g}"
+        writer.writerow((key(put.a), key(put.b), kind, sure, purpose, put.who, put.at))
     return text.getvalue()
+
+
+def _in_force(ledger: Ledger) -> list[Put]:
+    """Leave out links of pairs that were answered, and what was said before it was said anew."""
+    links = {(put.pair, put.word): put for put in ledger.links}
+    said: dict[tuple[int, int], list[Put]] = {}
+    for put in ledger.answers:
+        before = said.pop(put.pair, [])
+        said[put.pair] = [*(before if put.purpose == "confirm" else ()), put]
+    given = [put for put in links.values() if put.pair not in said]
+    return sorted([*given, *(put for some in said.values() for put in some)], key=_seq)
+
+
+def _seq(put: Put) -> int:
+    return put.seq
 
 
 async def _made(desk: Desk, name: str) -> bytes:

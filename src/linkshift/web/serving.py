@@ -123,8 +123,9 @@ async def serve(
             http="h11",
             ws="none",
             lifespan="off",
-            log_config=None,  # an access log would hold the token
-            access_log=False,
+            log_config=None,
+            log_level="critical",  # what is refused is no news, and errors are told by the guard
+            access_log=False,  # it would hold the token
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=_PATIENCE,

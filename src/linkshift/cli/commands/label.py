@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linkshift.web.material import Material
     from linkshift.web.opening import Opened
     from linkshift.web.serving import Door
+    from linkshift.web.store import Store
 
 _HELP = {
     "data": f"Table whose rows are asked about: {opt.DATA.partition('; - ')[0]}.",
@@ -96,7 +97,7 @@ def label(
         opened = open_store(path, material, name)
     try:
         if links is not None:
-            _take_links(links, opened, material, name, console)
+            _take_links(links, opened.store, name, console)
         with passed_on():
             door = listening(port, remote=allow_remote)
         _hold(_Page(ctx, material, opened, door, name), console, browser=browser)
@@ -195,9 +196,24 @@ def _pixels(size: str, X: Any, ids: list[Any] | None) -> Items:
     return Items("image", {"image": X}, ids, "image", pixels=shape)
 
 
-def _take_links(path: Path, opened: Opened, material: Material, who: str, console: Console) -> None:
-    """Take links from a file into the store, once."""
-    raise InputError(f"--links {path} is not there yet.")
+def _take_links(path: Path, store: Store, who: str, console: Console) -> None:
+    """Take links from a file into the store, those that it does not hold yet."""
+    from linkshift.cli.reading.stores import compared, held, read_lines
+
+    there = held(store)
+    lines, remarks = read_lines(path, there.now, who)
+    for remark in remarks:
+        console.say(remark)
+    found = compared(lines, there.lines)
+    with passed_on():
+        store.append(found.events(path.name), who)
+    told = f"{len(found.lines):,} new, {found.n_known:,} known"
+    console.say(f"{path}: {counted(len(lines), 'line')}, {told}.")
+    if found.contradictions:
+        console.warn(
+            f"{found.n_contradicting:,} of the new cannot be right together with others, first: "
+            f"{found.contradictions[0]}. The page shows what contradicts what."
+        )
 
 
 def _hold(page: _Page, console: Console, *, browser: bool) -> None:
@@ -236,16 +252,12 @@ def _tell_of_file(page: _Page, desk: Desk, n_before: int, console: Console) -> N
         console.say(f"\nNo answers yet in {path}.")
         return
     new = f", {n - n_before:,} of them new" if n > n_before else ""
-    console.say(f"\n{path} holds {counted(n, 'answer')}{new}.")
+    links = f" and {counted(n_links, 'given link')}" if (n_links := len(desk.ledger.links)) else ""
+    console.say(f"\n{path} holds {counted(n, 'answer')}{new}{links}.")
     mine = ("show", "text", "image", "audio", "links", "store", "who", "port", "browser")
     file = path.with_suffix(".links.csv")
-    words = [
-        *opt.cluster_command(page.ctx, leave_out=(*mine, "allow_remote")),
-        "--links",
-        str(file),
-    ]
-    console.say(
-        f"Links of it:        {shlex.join(['linkshift', 'links', 'export', str(path), str(file)])}"
-    )
-    console.say(f"Cluster with them:  {shlex.join(words)}")
+    export = ["linkshift", "links", "export", str(path), "-o", str(file)]
+    words = opt.cluster_command(page.ctx, leave_out=(*mine, "allow_remote"))
+    console.say(f"Write its links:    {shlex.join(export)}")
+    console.say(f"Cluster with them:  {shlex.join([*words, '--links', str(file)])}")
     console.say("Go on answering:    the same command again")
