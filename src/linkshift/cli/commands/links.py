@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from linkshift._core.text import counted, listed
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError
+from linkshift.cli.talking import Console, InputError, hint
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -23,12 +25,12 @@ _HELP = {
     "header": "Whether the first line of DATA holds names.",
     "n_samples": "The number of rows, in place of DATA.",
     "json": "Print one JSON object with all that was found.",
+    "store": "File of a labelling page: NAME.linkshift.",
+    "links_output": "Where the links go: .csv or .tsv. Default: stdout (-).",
+    "who": "Only what this person has said.",
+    "as": "Who has said what the file does not say who said.",
 }
-
-
-@app.callback()
-def _links() -> None:
-    """Keep `check` a command of its own: typer would merge a single one with its group."""
+_MOST_TOLD = 3  # contradictions at a time
 
 
 @app.command()
@@ -82,3 +84,102 @@ def check(
         print_text(f"{as_text(found)}\n")
     if found.conflicts:
         raise typer.Exit(1)
+
+
+def _unless_stdout(path: Path | None) -> Path | None:
+    """Take - for what no file means: the links go to stdout."""
+    return None if str(path) == "-" else path
+
+
+@app.command(name="export")
+def export_links(
+    store: Annotated[Path, opt.argument("STORE", _HELP["store"])],
+    output: Annotated[
+        Path | None, opt.output(_HELP["links_output"], callback=_unless_stdout)
+    ] = None,
+    who: Annotated[str | None, opt.value("NAME", _HELP["who"])] = None,
+) -> None:
+    """Write the answers of a labelling page as a file of links.
+
+    Every command with --links reads it, and linkshift ask goes on with it. It holds what is in
+    force, with who said it and when: of what was taken back, and of answers that others took the
+    place of, the page's own file alone knows.
+    """
+    from linkshift.cli.reading.links import SEPARATED
+    from linkshift.cli.reading.stores import check_store_path, held, in_force
+    from linkshift.cli.writing import targets
+    from linkshift.cli.writing.stores import as_csv
+    from linkshift.web.store import Store
+
+    console = Console()
+    check_store_path(store)
+    targets.check_targets([store], (".csv", ".tsv"), output=output)
+    with Store(store, read_only=True) as opened:
+        found = held(opened)
+    lines = found.lines
+    if who is not None:
+        people = sorted({line.who for line in lines})
+        lines = tuple(line for line in lines if line.who == who.strip())
+        if not lines:
+            named = listed([repr(one) for one in people]) or "nobody"
+            raise InputError(
+                f"--who {who}: nothing that stands in {store} is of that name. There spoke: "
+                f"{named}.{hint(who, people)}"
+            )
+    lines = tuple(in_force(lines))
+    for note in found.notes:
+        console.warn(note)
+    text = as_csv(lines, "," if output is None else SEPARATED[output.suffix.lower()])
+    n_answers = sum(bool(line.purpose) for line in lines)
+    n_links = len(lines) - n_answers
+    console.say(f"{store}: {counted(n_answers, 'answer')} and {counted(n_links, 'given link')}.")
+    if output is None:
+        targets.print_text(text)
+    else:
+        targets.write_text(output, text)
+        console.finish(None, output)
+
+
+@app.command(name="import")
+def import_links(
+    file: Annotated[
+        Path, opt.argument("FILE", "Links: .csv or .tsv (a,b,kind[,confidence]), or .json.")
+    ],
+    store: Annotated[Path, opt.argument("STORE", _HELP["store"])],
+    who: Annotated[str, opt.value("NAME", _HELP["as"], "--as")] = "",
+) -> None:
+    """Add links to a labelling page that it does not hold yet, as one action.
+
+    Lines with a purpose, as linkshift ask writes them, are answers; others are links that were
+    given. A page that is open takes them in at once, and takes them back with one undo.
+    """
+    from linkshift.cli.reading.stores import check_store_path, compared, held, read_lines
+    from linkshift.web.events import checked_who
+    from linkshift.web.store import Store
+
+    console, who = Console(), checked_who(who)
+    is_new = check_store_path(store, new=True)
+    if is_new:  # nothing is made where the file cannot be used
+        with warnings.catch_warnings(action="ignore"):
+            read_lines(file, None, who)
+    with Store(store) as opened:
+        there = held(opened)
+        with console.warnings():  # answers that differ
+            lines, remarks = read_lines(file, there.now, who)
+        found = compared(lines, there.lines)
+        opened.data = opened.last_data_seq()
+        opened.append(found.events(file.name), who)
+    for remark in (is_new, *remarks):
+        if remark:
+            console.say(remark)
+    told = f"{len(found.lines):,} new, {found.n_known:,} known"
+    console.say(f"{file}: {counted(len(lines), 'pair')}, {told}.")
+    if found.n_contradicting:
+        more = len(found.contradictions) - _MOST_TOLD
+        also = f"; and {more:,} more" if more > 0 else ""
+        which = "; ".join(found.contradictions[:_MOST_TOLD])
+        console.warn(
+            f"{found.n_contradicting:,} of the new cannot be right together with others: "
+            f"{which}{also}. The page shows what contradicts what; or see: linkshift links export "
+            f"{store} -o all.csv, linkshift links check all.csv."
+        )

@@ -1,0 +1,338 @@
+"""Answers in the file of a labelling page, as lines of a file of links; and the other way round."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from linkshift._core.text import counted, csv_lines, listed, near, short
+from linkshift.cli.reading.answers import PURPOSES
+from linkshift.cli.reading.links import SEPARATED
+from linkshift.cli.reading.tables import check_readable
+from linkshift.cli.talking import InputError, passed_on
+from linkshift.links import Links, _files
+from linkshift.links._parse import parse
+from linkshift.web.events import Event, checked_who, plain_id
+from linkshift.web.record import Given, Record, Said
+from linkshift.web.store import Store
+
+if TYPE_CHECKING:
+    from linkshift.web.fingerprint import Fingerprint
+
+__all__ = ["Held", "Line", "New", "check_store_path", "compared", "held", "in_force", "read_lines"]
+
+SUFFIX = ".linkshift"
+_WORDS = {"must": "same", "cannot": "different", _files.UNKNOWN: _files.UNKNOWN}
+_MOST_CONFLICTS = 1_000  # whose chains are looked for
+Id = str | int
+
+
+class Line(NamedTuple):
+    """An answer, or a link that was given, as a line of a file has it."""
+
+    a: Id
+    b: Id
+    word: str  # same, different or unknown
+    confidence: float
+    purpose: str  # of the question; empty for a link that was given
+    who: str = ""
+    at: str = ""
+
+    @property
+    def pair(self) -> frozenset[Id]:
+        """Give the two ends, in no order."""
+        return frozenset((self.a, self.b))
+
+
+class Held(NamedTuple):
+    """What stands in a store, in the names of the data that it was opened with last."""
+
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]  # on what names rows that are gone
+    now: Fingerprint | None  # those data; None where it was opened with none
+
+
+def check_store_path(path: Path, *, new: bool = False) -> str:
+    """Refuse what cannot be the file of a page; give what is to be said of one that is new."""
+    if path.suffix.lower() in (*SEPARATED, ".json"):
+        raise InputError(
+            f"{path} looks like a file of links. Name the file of a labelling page: NAME{SUFFIX}."
+        )
+    if path.exists() or path.is_symlink() or not path.parent.is_dir():
+        return ""  # opening it says what is wrong with it
+    there = sorted(item.name for item in path.parent.iterdir() if item.suffix == SUFFIX)
+    meant = near(path.name, there)
+    also = f" Did you mean {meant!r}?" if meant is not None else ""
+    if not new:
+        some = f" In its folder: {listed(there)}." if there and not also else ""
+        raise InputError(f"{path} does not exist.{also or some}")
+    if path.suffix != SUFFIX:
+        raise InputError(f"{path}: files of a labelling page are called NAME{SUFFIX}. Name one so.")
+    return f"{path} did not exist, and is a new file.{also}"
+
+
+def held(store: Store) -> Held:
+    """Give what stands in a store."""
+    record, now = Record.of(store.entries()), store.last_data()
+    answers: Sequence[Said] = record.answers
+    links: Sequence[Given] = record.links
+    notes: tuple[str, ...] = ()
+    if now is not None:
+        from linkshift.web.fingerprint import Places, placed
+
+        found = placed(record, Places(now, store.history()))
+        answers, links = found.answers, found.links
+        notes = found.notes
+    ids = None if now is None else now.ids
+    standing: list[Said | Given] = sorted([*answers, *links], key=lambda one: one.seq)
+    lines = []
+    for one in standing:
+        a, b = (one.a, one.b) if ids is None else (ids[int(one.a)], ids[int(one.b)])
+        purpose = one.purpose if isinstance(one, Said) else ""
+        lines.append(Line(a, b, one.word, one.confidence, purpose, one.who, one.at))
+    return Held(tuple(lines), notes, now)
+
+
+def in_force(lines: Iterable[Line]) -> list[Line]:
+    """Leave out what was said of a pair before it was said anew, unless that was to confirm it.
+
+    An answer takes the place of a link that was given, and of links that are given twice one is
+    enough. So a reader of links finds what a session finds in all of them.
+    """
+    lines = list(lines)
+    since: dict[frozenset[Id], int] = {}
+    given: dict[tuple[frozenset[Id], str], int] = {}
+    for i, line in enumerate(lines):
+        if not line.purpose:
+            given[line.pair, line.word] = i
+        elif line.purpose == "confirm":
+            since.setdefault(line.pair, i)
+        else:
+            since[line.pair] = i
+    return [
+        line
+        for i, line in enumerate(lines)
+        if (i >= since[line.pair] and line.purpose if line.pair in since
+            else given[line.pair, line.word] == i)
+    ]  # fmt: skip
+
+
+def read_lines(path: Path, now: Fingerprint | None, who: str) -> tuple[list[Line], list[str]]:
+    """Read a file of links, or of answers of `linkshift ask`, in the names of some data.
+
+    ``who`` has said what the file itself does not say who said. Also given: remarks.
+    """
+    if path.suffix.lower() not in (*SEPARATED, ".json"):
+        raise InputError(
+            f"links are read from .csv, .tsv or .json files, and {path} is none of them. Write a "
+            ".csv file with the columns a,b,kind."
+        )
+    check_readable(path)
+    known = _names(now)
+    if path.suffix.lower() == ".json":
+        return _from_json(path, known, who), []
+    try:
+        records, separator = _files.read_records(path), _files.find_separator(path)
+    except ValueError as error:
+        raise InputError(f"{error}.") from error
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [cells for *_, cells in csv_lines(file, str(path), delimiter=separator)
+                if any(cell.strip() for cell in cells)]  # fmt: skip
+    header = [cell.strip().lower() for cell in rows[0]]
+    lines, untimed = [], 0
+    for record, cells in zip(records, rows[1:], strict=True):
+        where = f"{path}, line {record.line}"
+        more = dict(zip(header, (cell.strip() for cell in cells), strict=True))
+        word, purpose = _WORDS[record.kind], more.get("purpose", "").lower()
+        if purpose not in ("", *PURPOSES):
+            raise InputError(
+                f"{where}: purpose is {short(purpose)}, and questions are for one of "
+                f"{', '.join(PURPOSES)}. Leave it empty in links of another origin, or give the "
+                "column another name."
+            )
+        if word == _files.UNKNOWN:
+            purpose = purpose or "learn"  # somebody was asked: it is no link
+        with passed_on(f"{where}: "):
+            said = checked_who(more.get("who", "")) or who
+        at = _time(more.get("at", ""))
+        untimed += at == "" != more.get("at", "")
+        a, b = known(record.a, where), known(record.b, where)
+        if a == b:
+            raise InputError(f"{where}: {short(a)} is paired with itself. Correct the line.")
+        lines.append(Line(a, b, word, record.confidence, purpose, said, at))
+    lines = _by_votes(lines)
+    remarks = []
+    if untimed:
+        remarks.append(
+            f"{path}: {counted(untimed, 'time')} in the column at cannot be read, such as a time "
+            "without its zone; those lines have the time of now."
+        )
+    return lines, remarks
+
+
+def _by_votes(lines: list[Line]) -> list[Line]:
+    """Give each pair one link, as every reader of links does: by what most lines say."""
+    given = [line for line in lines if not line.purpose]
+    if len({line.pair for line in given}) == len(given):
+        return lines
+    parts = [[line for line in given if line.word == word] for word in ("same", "different")]
+    pairs = [[(line.a, line.b) for line in part] or None for part in parts]
+    sure = [[line.confidence for line in part] or None for part in parts]
+    # Ids that are whole numbers would be read as numbers of rows.
+    found = Links._make(parse(*pairs, *sure, keyed="id", duplicates="count"), None)
+    voted = {
+        frozenset(pair): (word, confidence)
+        for word, ends, weights in (
+            ("same", found.must_ids, found.must_confidence),
+            ("different", found.cannot_ids, found.cannot_confidence),
+        )
+        for pair, confidence in zip(ends, weights.tolist(), strict=True)
+    }
+    # Where as many say this as that, nobody knows, and it is no link.
+    return [
+        line
+        if line.purpose
+        else line._replace(word=voted[line.pair][0], confidence=voted.pop(line.pair)[1])
+        for line in lines
+        if line.purpose or line.pair in voted
+    ]
+
+
+def _from_json(path: Path, known: Callable[[Id, str], Id], who: str) -> list[Line]:
+    with passed_on():
+        links = Links.read_json(path)
+    if len(links._pairs.apart):
+        raise InputError(
+            f"{path} holds groups of rows that are apart, and a labelling page keeps pairs. Write "
+            f"them as such in Python: Links.read_json({str(path)!r}).expanded()."
+        )
+    lines = []
+    for word, pairs, sure in (
+        ("same", links.must_ids, links.must_confidence),
+        ("different", links.cannot_ids, links.cannot_confidence),
+    ):
+        for pair, confidence in zip(pairs, sure.tolist(), strict=True):
+            with passed_on(f"{path}: "):
+                a, b = (known(plain_id(name), str(path)) for name in pair)
+            lines.append(Line(a, b, word, confidence, "", who))
+    return lines
+
+
+def _names(now: Fingerprint | None) -> Callable[[Id, str], Id]:
+    """Give what finds an id of the data by how it is written, or the number of a row."""
+    ids = None if now is None or now.ids is None else {str(name): name for name in now.ids}
+
+    def known(name: Id, where: str) -> Id:
+        if now is None:
+            return name  # the data will say what it stands for
+        text = str(name)
+        if ids is not None and (text := _files.id_text(text, ids)) in ids:
+            return ids[text]
+        if ids is None and _files.INTEGER.fullmatch(text):
+            row = _files.row_number(text)
+            if 0 <= row < now.n_rows:
+                return row
+        what = "ids" if ids is not None else "rows, numbered from 0,"
+        raise InputError(
+            f"{where}: {short(name)} is not among the {now.n_rows:,} {what} of the data that the "
+            "page was opened with last. Are these the links of another table? If rows are new, "
+            "open the page with them first: linkshift label DATA."
+        )
+
+    return known
+
+
+def _time(text: str) -> str:
+    """Give a time as a store writes it; nothing for what is none, or has no zone."""
+    with suppress(ValueError):
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            utc = found.astimezone(UTC).isoformat(timespec="milliseconds")
+            return utc.replace("+00:00", "Z")
+    return ""
+
+
+class New(NamedTuple):
+    """What a file says that a store does not hold."""
+
+    lines: list[Line]
+    n_known: int
+    n_contradicting: int  # new lines that say the opposite of others, by themselves or in a chain
+    contradictions: list[str]
+
+    def events(self, source: str) -> list[Event]:
+        """Give what is to be written."""
+        found = []
+        for line in self.lines:
+            body: dict[str, Any] = {"a": line.a, "b": line.b, "word": line.word}
+            body["confidence"] = line.confidence
+            body |= {"said": line.at} if line.at else {}
+            if line.purpose:
+                found.append(
+                    Event("answer", body | {"purpose": line.purpose, "by": "question"}, line.who)
+                )
+            else:
+                found.append(Event("link", body | {"source": source}, line.who))
+        return found
+
+
+def compared(lines: Iterable[Line], there: Sequence[Line]) -> New:
+    """Say which lines are not there yet; an answer may be there several times, a link once."""
+    answers: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+    links = {(one.pair, one.word, one.confidence) for one in there}
+    for one in there:
+        if one.purpose:
+            answers[one.pair, one.word, one.confidence, one.purpose][one.who] += 1
+    new, n_known = [], 0
+    for line in lines:
+        if line.purpose:
+            people = answers[line.pair, line.word, line.confidence, line.purpose]
+            # What nobody is named for may be anybody's.
+            said = [who for who, n in people.items() if n and line.who in ("", who)]
+            known = bool(said)
+            if known:
+                people[said[0]] -= 1
+        else:
+            known = (line.pair, line.word, line.confidence) in links
+            links.add((line.pair, line.word, line.confidence))
+        n_known += known
+        if not known:
+            new.append(line)
+    return New(new, n_known, *_contradictions(new, there))
+
+
+def _contradictions(new: Sequence[Line], there: Sequence[Line]) -> tuple[int, list[str]]:
+    """Count new lines that cannot be right together with others, and say with which."""
+    before = {line.pair: line for line in in_force(there)}
+    against: set[frozenset[Id]] = set()
+    told = []
+    for line in new:
+        other = before.get(line.pair)
+        if other is not None and {line.word, other.word} == {"same", "different"}:
+            by = f" ({other.who})" if other.who else ""
+            told.append(f"{line.a!r} and {line.b!r} {line.word}, and there {other.word}{by}")
+            against.add(line.pair)
+    now = {line.pair: line for line in in_force([*there, *new])}
+    codes: dict[Id, int] = {}
+    pairs: dict[str, list[tuple[int, int]]] = {"same": [], "different": [], "unknown": []}
+    for line in now.values():
+        a, b = (codes.setdefault(name, len(codes)) for name in (line.a, line.b))
+        pairs[line.word].append((a, b))
+    if pairs["same"] and pairs["different"]:
+        names, is_new = list(codes), {line.pair for line in new}
+        conflicts = Links(pairs["same"], pairs["different"]).conflicts()
+        for i in range(min(len(conflicts), _MOST_CONFLICTS)):
+            parts: tuple[Any, ...] = conflicts[i].cannot, conflicts[i].chain
+            ends, chain = (tuple(names[code] for code in part) for part in parts)
+            links = [ends, *pairwise(chain)]
+            found = {frozenset(link) for link in links} & is_new
+            if found:
+                against |= found
+                way = listed(map(repr, chain)).replace(", ", " - ")
+                told.append(f"{ends[0]!r} and {ends[1]!r} different, and the same by {way}")
+    return sum(line.pair in against for line in new), told
