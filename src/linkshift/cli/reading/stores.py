@@ -180,26 +180,22 @@ def _by_votes(lines: list[Line]) -> list[Line]:
     given = [line for line in lines if not line.purpose]
     if len({line.pair for line in given}) == len(given):
         return lines
-    parts = [[line for line in given if line.word == word] for word in ("same", "different")]
-    pairs = [[(line.a, line.b) for line in part] or None for part in parts]
-    sure = [[line.confidence for line in part] or None for part in parts]
+    split = [[line for line in given if line.word == word] for word in ("same", "different")]
+    pairs = [[(line.a, line.b) for line in part] or None for part in split]
+    sure = [[line.confidence for line in part] or None for part in split]
     # Ids that are whole numbers would be read as numbers of rows.
     found = Links._make(parse(*pairs, *sure, keyed="id", duplicates="count"), None)
+    parts = found.must_ids, found.cannot_ids
+    weights = found.must_confidence, found.cannot_confidence
     voted = {
-        frozenset(pair): (word, confidence)
-        for word, ends, weights in (
-            ("same", found.must_ids, found.must_confidence),
-            ("different", found.cannot_ids, found.cannot_confidence),
-        )
-        for pair, confidence in zip(ends, weights.tolist(), strict=True)
+        (frozenset(pair), word): confidence
+        for word, ends, sures in zip(("same", "different"), parts, weights, strict=True)
+        for pair, confidence in zip(ends, sures.tolist(), strict=True)
     }
-    # Where as many say this as that, nobody knows, and it is no link.
     return [
-        line
-        if line.purpose
-        else line._replace(word=voted[line.pair][0], confidence=voted.pop(line.pair)[1])
+        line if line.purpose else line._replace(confidence=voted.pop((line.pair, line.word)))
         for line in lines
-        if line.purpose or line.pair in voted
+        if line.purpose or (line.pair, line.word) in voted
     ]
 
 
