@@ -82,6 +82,37 @@ def test_many_points_without_webgl2_are_drawn_in_parts(flat):
     assert near(middle, hexed(0), 90)
 
 
+SLOW_CARD = """
+const before = window.requestAnimationFrame;
+window.requestAnimationFrame = (f) => { setTimeout(() => before(f), 70); return 1; };
+const draw = WebGL2RenderingContext.prototype.drawArrays;
+window.drawn = [];
+WebGL2RenderingContext.prototype.drawArrays = function (kind, first, n) {
+  drawn.push(n);
+  draw.call(this, kind, first, n);
+};
+"""
+
+
+def test_a_slow_card_draws_a_sample_while_the_map_moves(chart):
+    n = 30_000
+    chart.open(np.stack(np.mgrid[:200, :150], axis=-1).reshape(n, 2), np.zeros(n, dtype=int))
+    chart.do(SLOW_CARD)
+    for _ in range(8):
+        chart.do("scatter.pan(3, 0)")
+        chart.page.wait_for_timeout(90)
+    drawn = chart.do("return drawn")
+    assert 10_000 <= drawn[-1] < 0.8 * n
+    chart.page.wait_for_timeout(600)
+    assert chart.do("return drawn.at(-1)") == n
+    before = chart.do("return drawn.length")
+    chart.page.wait_for_timeout(400)
+    assert chart.do("return drawn.length") == before
+    chart.do("drawn.length = 0; scatter.setLabels(new Int32Array(v))", n)
+    chart.page.wait_for_timeout(700)
+    assert chart.do("return [...new Set(drawn)]") == [n]  # nothing moves: nothing is left out
+
+
 def test_a_lost_context_comes_back(chart):
     chart.open(FIVE, [0, 1, 2, 3, 4])
     chart.do(f"{KEEP_HANDLE}; handle.loseContext()")

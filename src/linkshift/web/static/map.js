@@ -10,6 +10,7 @@ import { Cloud } from "./map_cloud.js";
 import { Grid } from "./map_grid.js";
 import { Hands } from "./map_hands.js";
 import { drawMarks } from "./map_marks.js";
+import { Pace } from "./map_pace.js";
 import { Stage } from "./map_stage.js";
 import * as views from "./map_view.js";
 import { Ways } from "./map_ways.js";
@@ -26,6 +27,7 @@ export class Scatter {
   #stage;
   #hands;
   #ways = new Ways();
+  #pace = new Pace(() => this.#draw());
   #stop = new AbortController();
   #grid = null;
   #view = { x: 0, y: 0, scale: 1 };
@@ -147,6 +149,7 @@ export class Scatter {
   destroy() {
     cancelAnimationFrame(this.#request);
     this.#request = -1; // nothing is drawn any more
+    this.#pace.stop();
     this.#stop.abort();
     this.#hands.destroy();
     this.#stage.destroy();
@@ -234,6 +237,7 @@ export class Scatter {
 
   #look(to, milliseconds) {
     this.#isMoved = true;
+    this.#pace.move();
     if (!this.#ways.start("fly", milliseconds, { from: this.#view, to })) this.#view = to;
     this.#draw();
   }
@@ -310,6 +314,7 @@ export class Scatter {
   #draw(points = true) {
     this.#isStale.points ||= points;
     if (this.#request === 0) {
+      this.#pace.ask();
       this.#request = requestAnimationFrame((now) => this.#frame(now));
     }
   }
@@ -339,6 +344,7 @@ export class Scatter {
     return {
       view: this.#view,
       ratio: this.#stage.size.ratio,
+      share: this.#pace.share(this.#cloud.n, ["fly", "glide"].some((name) => this.#ways.get(name))),
       moved: this.#ways.share("glide", now),
       turned: this.#ways.share("turn", now),
       ...this.#looks(),

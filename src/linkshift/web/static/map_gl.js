@@ -89,7 +89,7 @@ export class GlPoints {
     gl.uniform1f(at.turned, frame.turned);
     gl.uniform3f(at.paper, ...frame.paper.map((c) => c / 255));
     this.#discs(frame.radius * frame.ratio, frame.alpha * frame.dimmed);
-    gl.drawArrays(gl.POINTS, 0, cloud.n);
+    gl.drawArrays(gl.POINTS, 0, Math.ceil(frame.share * cloud.n)); // a sample: they are mixed
     if (frame.chosen.length) {
       this.#discs(Math.max(frame.radius * 1.15, 1.4) * frame.ratio, Math.max(frame.alpha, 0.9));
       gl.drawElements(gl.POINTS, frame.chosen.length, gl.UNSIGNED_INT, 0);
