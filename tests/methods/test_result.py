@@ -87,16 +87,34 @@ def test_what_is_shown_goes_by_the_index(table, tmp_path):
     assert shown(by_place, title) == shown(by_place, title.to_list())
 
 
-def test_groups_by_row_of_a_table_that_was_sorted(table):
-    photo = pd.Series(np.arange(60) % 30)
+PAIRS = np.where(np.arange(60) < 10, np.arange(60) // 2, -1)  # too few to tell from chance
+
+
+@pytest.mark.parametrize("within", [Links.apart_within, Links.together_within])
+def test_groups_by_row_of_a_table_that_was_sorted(within, table):
+    photo = pd.Series(np.arange(60) % 30 if within == Links.apart_within else PAIRS)
     frame = table.reset_index(drop=True)
     shuffled = frame.sample(frac=1, random_state=0)
-    by_row = Links.apart_within(photo)
+    by_row = within(photo)
     linkshift.cluster(frame, by_row, n_clusters=3)
-    linkshift.cluster(shuffled, Links.apart_within(photo[shuffled.index]), n_clusters=3)
+    linkshift.cluster(shuffled, within(photo[shuffled.index]), n_clusters=3)
     with pytest.warns(Advice, match=r"Groups of rows count them from 0.*reset_index"):
         linkshift.cluster(shuffled, by_row, n_clusters=3)
     linkshift.cluster(shuffled.reset_index(drop=True), by_row, n_clusters=3)
+
+
+def test_groups_of_a_column_are_doubted_whatever_else_there_is(table):
+    """Other links by row that know how many there are were made for these rows."""
+    shuffled = table.reset_index(drop=True).sample(frac=1, random_state=0)
+    photo = pd.Series(PAIRS)
+    others = Links(must=[(0, 1)], n_samples=60)
+    linkshift.cluster(shuffled, others, n_clusters=3)
+    by_place = Links.together_within(photo[shuffled.index].to_numpy())  # whoever does so knows it
+    linkshift.cluster(shuffled, by_place, n_clusters=3)
+    groups = Links.together_within(photo)
+    for links in (groups + others, others + groups, groups.remove(must=[(0, 1)])):
+        with pytest.warns(Advice, match="Groups of rows count them from 0"):
+            linkshift.cluster(shuffled, links, n_clusters=3)
 
 
 def test_a_page_and_a_picture(found, tmp_path):

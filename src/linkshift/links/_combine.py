@@ -47,7 +47,7 @@ def frozen(parsed: Parsed) -> Parsed:
     arrays = (np.array(must), np.array(cannot), *confidences)
     for array in arrays:
         array.setflags(write=False)
-    return Parsed(*arrays, names, apart)
+    return Parsed(*arrays, names, apart, parsed.in_order)
 
 
 def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Parsed:
@@ -68,7 +68,7 @@ def resolved(parsed: Parsed, table: dict[Hashable, int], missing: Missing) -> Pa
         if missing == "raise" and len(lost):
             raise _unknown_member(names[int(lost[0])], len(np.unique(lost)), table)
         apart = apart.mapped(rows)
-    return Parsed(**out, names=None, apart=apart)
+    return parsed._replace(**out, names=None, apart=apart)
 
 
 def _unknown_member(name: Hashable, n_lost: int, table: dict[Hashable, int]) -> PairError:
@@ -118,7 +118,8 @@ def union(first: Parsed, second: Parsed) -> Parsed:
         out[kind], out[f"{kind}_confidence"] = without_duplicates(
             np.concatenate(pairs), np.concatenate(confidence)
         )
-    return Parsed(**out, names=tuple(codes) or None, apart=recoded[0].apart + recoded[1].apart)
+    apart, in_order = recoded[0].apart + recoded[1].apart, first.in_order or second.in_order
+    return Parsed(**out, names=tuple(codes) or None, apart=apart, in_order=in_order)
 
 
 def _recoded(parsed: Parsed, codes: dict[Hashable, int]) -> Parsed:
@@ -151,7 +152,7 @@ def difference(parsed: Parsed, unwanted: Parsed) -> Parsed:
                 )
             keep[index] = False
         out[kind], out[f"{kind}_confidence"] = pairs[keep], confidence[keep]
-    return Parsed(**out, names=parsed.names, apart=parsed.apart)
+    return parsed._replace(**out)
 
 
 def without(parsed: Parsed, must: IntArray, cannot: IntArray) -> Parsed:

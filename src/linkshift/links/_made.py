@@ -139,7 +139,8 @@ class MadeLinks(PairSet):
         order = order[codes[order] >= 0]
         same = codes[order[1:]] == codes[order[:-1]]
         must = np.column_stack((order[:-1][same], order[1:][same]))
-        made = parse(must, None, None, None)._replace(names=ids)
+        in_order = ids is None and hasattr(column, "iloc")  # its index is a count
+        made = parse(must, None, None, None)._replace(names=ids, in_order=in_order)
         return cls._make(made, len(codes) if ids is None else None)
 
     @classmethod

@@ -64,6 +64,7 @@ class Parsed(NamedTuple):
     cannot_confidence: FloatArray
     names: tuple[Hashable, ...] | None
     apart: Groups = NO_GROUPS
+    in_order: bool = False  # groups of a column are among them, by the places of its rows
 
 
 def parse(

@@ -143,13 +143,14 @@ def by_row(links: Any, reading: Reading) -> Any:
                 )
             )
         # A column's groups know it, too; but a table that was sorted since has as many rows.
-        elif named and len(found.apart) and _is_shuffled(index):
+        elif named and (len(found.apart) or found._pairs.in_order) and _is_shuffled(index):
             warn(
                 Advice(
                     "Groups of rows count them from 0, and the index of the table is in another "
                     "order; is it sorted as when they were made?",
-                    "Links.apart_within(table[column]) finds rows by the index; if the groups do "
-                    "count rows, cluster table.reset_index(drop=True).",
+                    "Links.apart_within(table[column]), and together_within, of this very table "
+                    "find rows by the index; if the groups do count rows, cluster "
+                    "table.reset_index(drop=True).",
                     parameter="links",
                 )
             )
