@@ -36,6 +36,17 @@ def test_matplotlib_is_only_for_plots():
     assert "matplotlib" not in loaded
 
 
+def test_the_page_says_what_to_install():
+    code = (
+        "import sys, linkshift\n"
+        "sys.modules['starlette'] = None\n"  # as if it were not installed
+        "try: linkshift.Session([[0.0], [1.0], [9.0]]).serve(browser=False)\n"
+        "except ImportError as error: assert 'linkshift[web]' in str(error), error\n"
+        "else: raise SystemExit('served')"
+    )
+    assert "linkshift" in modules_after(code)
+
+
 @pytest.mark.parametrize("name", linkshift.__all__)
 def test_every_public_name_resolves(name):
     assert getattr(linkshift, name) is not None

@@ -420,7 +420,14 @@ class Session:
         Serving
             With ``address`` and ``stop()``; shown in a notebook it is the page.
         """
-        from linkshift.web.sessions import serve_session
+        try:
+            from linkshift.web.sessions import serve_session
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
+                raise
+            raise ImportError(
+                f'Session.serve needs {error.name}: pip install "linkshift[web]"'
+            ) from error
 
         return serve_session(self, items, **options)
 
