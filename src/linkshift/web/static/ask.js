@@ -221,7 +221,7 @@ export class Ask {
     const start = performance.now();
     let queued = null;
     try {
-      const reply = await this.page.api.post(path, body);
+      const reply = await this.page.write(path, body);
       this.page.settle();
       this.page.store.take(reply.state);
       await then(reply);

@@ -31,6 +31,7 @@ export class Clusters {
     return [
       { key: "ArrowDown", says: "Next cluster", repeats: true, run: () => this.step(1) },
       { key: "ArrowUp", says: "Previous cluster", repeats: true, run: () => this.step(-1) },
+      { key: "Enter", says: "Open the cluster", when: () => one() && !focused(this.page.root)?.closest?.("button"), run: () => this.open(this.at) },
       { key: "n", says: "Name the cluster", when: one, run: () => this.rename(this.at) },
       { key: "m", says: "Merge with another", when: one, run: () => this.merge(this.at) },
     ];
@@ -89,13 +90,16 @@ export class Clusters {
     const print = JSON.stringify([found.slice(0, this.shown), this.page.settings.dark]);
     if (print === this.print) return; // nothing new: the focus stays where it is
     this.print = print;
-    const before = focused(this.page.root)?.closest?.("[data-cluster]")?.dataset.cluster;
+    const had = focused(this.page.root)?.closest?.("[data-cluster]");
+    const place = had ? [...this.list.children].indexOf(had) : -1;
     fill(this.list, found.slice(0, this.shown).map((one) => this.card(one)));
     if (!found.length) fill(this.list, el("li", { class: "ls-none" }, "No cluster is called so."));
     const left = found.length - this.shown;
     this.more.hidden = left <= 0;
     fill(this.more, icon("down"), `${number(left)} more`);
-    if (before !== undefined) this.line(before)?.querySelector("[data-open-cluster]")?.focus({ preventScroll: true });
+    if (place < 0) return;
+    const again = this.line(had.dataset.cluster) ?? this.list.children[Math.min(place, this.list.children.length - 1)];
+    again.querySelector("[data-open-cluster]")?.focus({ preventScroll: true });
   }
 
   card(one) {

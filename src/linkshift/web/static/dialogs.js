@@ -58,7 +58,7 @@ function showPlan(page, open, body, { request, title, done }, plan) {
     writing = true;
     button.disabled = true;
     try {
-      const reply = await page.api.post("/api/act", { do: request.do, links: plan.links, name: request.name, cluster: request.cluster });
+      const reply = await page.write("/api/act", { do: request.do, links: plan.links, name: request.name, cluster: request.cluster });
       open.close();
       page.acted(reply, `${title}: ${counted(reply.n ?? plan.links.length, "link")} saved.`);
       done?.(reply);

@@ -122,7 +122,7 @@ export class Doctor {
     if (this.busy || !this.page.mayWrite()) return;
     this.busy = true;
     try {
-      const reply = await this.page.api.post(path, body);
+      const reply = await this.page.write(path, body);
       this.page.acted(reply, reply.undone ? `Taken back: ${reply.undone}.` : said);
       await this.load();
     } catch (refused) {

@@ -69,7 +69,7 @@ export class Grid {
     this.n = Infinity;
     this.at = 0;
     this.picked.clear();
-    fill(this.list);
+    fill(this.list, el("li", { class: "ls-soft ls-wait" }, "Sorting …"));
     this.head();
     this.drawBar();
     this.watch.observe(this.end);
@@ -102,6 +102,7 @@ export class Grid {
       this.rows.push(...reply.rows);
       await this.page.store.rows(reply.rows).catch(() => {});
       if (this.k !== k) return;
+      if (first) fill(this.list);
       this.list.append(...reply.rows.map((row, i) => this.card(row, from + i)));
       if (first) this.step(0);
       this.drawBar();

@@ -43,6 +43,7 @@ class Page {
     this.settings = new Settings();
     this.store = new Store(api);
     this.keys = new Keys(() => this.settings.get("keys"));
+    this.writing = Promise.resolve();
     this.trouble = null; // what was refused: {title, refused, retry}
     this.hidden = new Set(); // notes that were read
     this.build();
@@ -229,6 +230,13 @@ class Page {
     if (!this.trouble) return;
     this.trouble = null;
     this.draw();
+  }
+
+  /** Write something, after whatever is being written: undo takes back what came before it. */
+  write(path, body) {
+    const done = this.writing.then(() => this.api.post(path, body));
+    this.writing = done.catch(() => {});
+    return done;
   }
 
   mayWrite() {

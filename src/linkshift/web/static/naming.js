@@ -21,7 +21,7 @@ export function editName(page, k, place, done) {
     field.replaceWith(place);
     if (!keep || name === before) return done(null);
     try {
-      const reply = await page.api.post("/api/name", { cluster: k, name });
+      const reply = await page.write("/api/name", { cluster: k, name });
       page.store.take(reply.state);
       const one = page.store.clusters.get(k);
       if (one) one.name = name || null;
