@@ -5,12 +5,14 @@ const SLOW = 40; // milliseconds that a frame waits for its turn, and more: too 
 const QUICK = 22;
 const LEAST = 10_000; // points
 const REST = 140; // milliseconds without a movement
+const LONGEST = 1500; // the same where frames come so late that a hand seems to rest
 
 export class Pace {
   #share = 1;
   #asked = 0;
   #moved = -Infinity;
   #timer = 0;
+  #rest = REST;
 
   /** `rested` is called when all points are to be drawn after some were. */
   constructor(rested) {
@@ -29,9 +31,9 @@ export class Pace {
 
   /** The share of n points that this frame draws. */
   share(n, isUnderWay) {
-    const now = performance.now();
-    if (!isUnderWay && now - this.#moved >= REST) return 1;
-    const waited = now - this.#asked;
+    if (!isUnderWay && this.#asked - this.#moved >= this.#rest) return 1;
+    const waited = performance.now() - this.#asked;
+    this.#rest = Math.min(Math.max(3 * waited, REST), LONGEST);
     const least = Math.min(LEAST / Math.max(n, 1), 1);
     if (waited > SLOW) {
       const fewer = Math.max(Math.min(SLOW / waited, 0.7), 0.1);
@@ -41,7 +43,7 @@ export class Pace {
     }
     if (this.#share < 1) {
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(this.rested, REST + 10);
+      this.#timer = setTimeout(this.rested, this.#rest + 10);
     }
     return this.#share;
   }
