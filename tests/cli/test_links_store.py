@@ -382,7 +382,7 @@ def test_links_in_json(run, refused, store, here):
     [
         ("a,b,kind", "s00,s01,perhaps", "kind must be"),
         ("a,b", "s00,s01", "expected the header"),
-        ("a,b,kind,confidence", "s00,s01,must,2", "Give a number above 0"),
+        ("a,b,kind,confidence", "s00,s01,must,2", "line 2: confidence must be"),
         ("a,b,kind,purpose", "s00,s01,must,fun", "purpose is 'fun'"),
         ("a,b,kind,who", "s00,s01,must,\x1b[1m", "links.csv, line 2: The name"),
     ],

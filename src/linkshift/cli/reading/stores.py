@@ -136,35 +136,11 @@ def read_lines(path: Path, now: Fingerprint | None, who: str) -> tuple[list[Line
     known = _names(now)
     if path.suffix.lower() == ".json":
         return _from_json(path, known, who), []
-    try:
-        records, separator = _files.read_records(path), _files.find_separator(path)
-    except ValueError as error:
-        raise InputError(f"{error}.") from error
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = [cells for *_, cells in csv_lines(file, str(path), delimiter=separator)
-                if any(cell.strip() for cell in cells)]  # fmt: skip
-    header = [cell.strip().lower() for cell in rows[0]]
     lines, untimed = [], 0
-    for record, cells in zip(records, rows[1:], strict=True):
-        where = f"{path}, line {record.line}"
-        more = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-        word, purpose = _WORDS[record.kind], more.get("purpose", "").lower()
-        if purpose not in ("", *PURPOSES):
-            raise InputError(
-                f"{where}: purpose is {short(purpose)}, and questions are for one of "
-                f"{', '.join(PURPOSES)}. Leave it empty in links of another origin, or give the "
-                "column another name."
-            )
-        if word == _files.UNKNOWN:
-            purpose = purpose or "learn"  # somebody was asked: it is no link
-        with passed_on(f"{where}: "):
-            said = checked_who(more.get("who", "")) or who
-        at = _time(more.get("at", ""))
-        untimed += at == "" != more.get("at", "")
-        a, b = known(record.a, where), known(record.b, where)
-        if a == b:
-            raise InputError(f"{where}: {short(a)} is paired with itself. Correct the line.")
-        lines.append(Line(a, b, word, record.confidence, purpose, said, at))
+    for record, more in _records(path):
+        line, timed = _line(record, more, f"{path}, line {record.line}", known, who)
+        lines.append(line)
+        untimed += not timed
     lines = _by_votes(lines)
     remarks = []
     if untimed:
@@ -173,6 +149,52 @@ def read_lines(path: Path, now: Fingerprint | None, who: str) -> tuple[list[Line
             "without its zone; those lines have the time of now."
         )
     return lines, remarks
+
+
+def _records(path: Path) -> list[tuple[_files.Record, dict[str, str]]]:
+    """Give the lines of a file with all their cells, also those that readers of links pass over."""
+    try:
+        records, separator = _files.read_records(path), _files.find_separator(path)
+    except ValueError as error:
+        raise InputError(f"{error}.") from error
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = [
+            [cell.strip() for cell in cells]
+            for *_, cells in csv_lines(file, str(path), delimiter=separator)
+            if any(cell.strip() for cell in cells)
+        ]
+    header = [name.lower() for name in rows[0]]
+    more = [dict(zip(header, cells, strict=True)) for cells in rows[1:]]
+    return list(zip(records, more, strict=True))
+
+
+def _line(
+    record: _files.Record,
+    more: dict[str, str],
+    where: str,
+    known: Callable[[Id, str], Id],
+    who: str,
+) -> tuple[Line, bool]:
+    """Check one line; also given: whether its time, if it has one, could be read."""
+    word, purpose = _WORDS[record.kind], more.get("purpose", "").lower()
+    if purpose not in ("", *PURPOSES):
+        raise InputError(
+            f"{where}: purpose is {short(purpose)}, and questions are for one of "
+            f"{', '.join(PURPOSES)}. Leave it empty in links of another origin, or give the "
+            "column another name."
+        )
+    if word == _files.UNKNOWN:
+        purpose = purpose or "learn"  # somebody was asked: it is no link
+    if not 0 < record.confidence <= 1:
+        raise InputError(f"{where}: confidence must be above 0 and up to 1. Correct the line.")
+    with passed_on(f"{where}: "):
+        said = checked_who(more.get("who", "")) or who
+    a, b = known(record.a, where), known(record.b, where)
+    if a == b:
+        raise InputError(f"{where}: {short(a)} is paired with itself. Correct the line.")
+    at = _time(more.get("at", ""))
+    line = Line(a, b, word, record.confidence, purpose, said, at)
+    return line, bool(at) or not more.get("at")
 
 
 def _by_votes(lines: list[Line]) -> list[Line]:
