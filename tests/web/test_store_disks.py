@@ -233,6 +233,25 @@ def test_a_file_that_is_not_yours_to_read(anyone):
     path.chmod(0o600)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there, open files stay where they are")
+@pytest.mark.parametrize("what", ["deleted", "moved", "replaced"])
+def test_a_file_that_is_taken_away_while_it_is_open(path, store, tmp_path, what):
+    store.append([answer()])
+    kept = tmp_path / "kept.linkshift"
+    if what == "deleted":
+        path.unlink()
+    else:
+        path.rename(kept)
+    if what == "replaced":
+        path.write_bytes(b"")
+    with pytest.raises(StoreError, match="was moved, deleted or replaced"):
+        store.append([answer(0, 1)])
+    assert len(store.entries()) == 1
+    if what == "moved":
+        kept.rename(path)
+        assert store.append([answer(0, 1)])[0].seq == 2
+
+
 def test_opened_to_be_read(path, store):
     store.append([answer()])
     with Store(path, read_only=True) as reader:

@@ -75,6 +75,7 @@ class Store:
         self._seen: int | None = None  # the state of the file that was read last
         self._prints: dict[int, Fingerprint] = {}
         self._file: Opened | None = opened(self.path, read_only=read_only)
+        self._inode = _inode(self.path)
 
     # Writing -------------------------------------------------------------------------------------
 
@@ -119,6 +120,11 @@ class Store:
             connection = self._connection
             if self._file is not None and (why := self._file.why) is not None:
                 raise StoreError(why.problem, why.remedies["python"])
+            if _inode(self.path) != self._inode:  # or it would be written where nobody looks
+                raise StoreError(
+                    f"{self.path} was moved, deleted or replaced while it was open.",
+                    "Put it back, and open it again; all that was acknowledged is in it.",
+                )
             try:
                 with transaction(connection):
                     yield connection
@@ -131,7 +137,7 @@ class Store:
         with suppress(StoreError):
             other = opened(self.path)
             self._close()
-            self._file, self._seen = other, None
+            self._file, self._seen, self._inode = other, None, _inode(self.path)
 
     # Reading -------------------------------------------------------------------------------------
 
@@ -276,6 +282,15 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    """Give what tells a file from another one that has its name later."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _undoes(kind: str, body: dict[str, Any]) -> int | None:

@@ -55,7 +55,6 @@ class Opened(NamedTuple):
 
     connection: sqlite3.Connection
     why: StoreError | None
-    live: bool = True  # whether it sees what others write
     folder: tempfile.TemporaryDirectory[str] | None = None  # of a copy
 
 
@@ -337,12 +336,12 @@ def _to_read(path: Path, why: StoreError) -> Opened:
     log = path.with_name(f"{path.name}-wal")
     try:
         if not (log.exists() and log.stat().st_size):
-            return Opened(_looked_into(_connect(path, "immutable=1"), path), why, live=False)
+            return Opened(_looked_into(_connect(path, "immutable=1"), path), why)
         folder = tempfile.TemporaryDirectory(prefix="linkshift-")
         copy = Path(folder.name) / "copy.linkshift"
         for source, target in ((path, copy), (log, copy.with_name(f"{copy.name}-wal"))):
             shutil.copyfile(source, target)
-        return Opened(_looked_into(_connect(copy, "rw"), copy), why, live=False, folder=folder)
+        return Opened(_looked_into(_connect(copy, "rw"), copy), why, folder)
     except (sqlite3.Error, OSError) as error:
         raise in_words(path, error, "read") from error
 
