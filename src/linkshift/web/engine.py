@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import count
 from time import monotonic
 from typing import Any, NamedTuple
@@ -201,7 +202,7 @@ class Engine:
 
         def heard(message: tuple[dict[str, Any], list[NDArray[Any]]] | None) -> None:
             """Pass on what a thread has read, unless the loop is closed by now."""
-            if not loop.is_closed():
+            with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._take, process, message)
 
         self._process = process

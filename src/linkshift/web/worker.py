@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,19 @@ _KEPT = 32  # labels after earlier answers, to tell it by
 
 class Newer(Exception):
     """A newer log waits: what is worked on can be done later."""
+
+
+class Unfit(Exception):
+    """The data or the log are none to work with, and would not be the next time."""
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Tell what is wrong with what came from what is wrong here."""
+    try:
+        yield
+    except ValueError as error:  # a Refusal is one
+        raise Unfit(" ".join(str(error).split())) from error
 
 
 class Worker:
@@ -55,7 +69,8 @@ class Worker:
         while True:
             log = self._inbox.newest() if self._session is not None else None
             if log is not None:
-                self._bring(log)
+                with _refused():
+                    self._bring(log)
             elif not self._first and (message := self._inbox.message()) is not None:
                 self._see_to(message)
             elif not self._step():
@@ -75,7 +90,8 @@ class Worker:
 
         head, arrays = message
         if head["kind"] == "open":
-            self._open(head, *arrays)
+            with _refused():
+                self._open(head, *arrays)
         elif head["kind"] == "places":
             self._say({"kind": "map", "better": True}, [arrays[0]])
         else:
@@ -336,13 +352,11 @@ def _plain(told: Told) -> dict[str, Any]:
 
 def main() -> None:
     """Read messages until stdin ends."""
-    from linkshift._core.messages import Refusal
-
     inward, outward = taken_over()
     worker = Worker(Inbox(inward), outward)
     try:
         worker.run()
-    except Refusal as error:  # of the data or the log: it would be the same again
+    except Unfit as error:
         worker._say({"kind": "failed", "text": str(error)})
     except BrokenPipeError:  # nobody listens any more
         sys.exit(0)
