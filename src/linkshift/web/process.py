@@ -104,6 +104,7 @@ class Process:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        self._threads[1].join(_PATIENCE)  # so that its last words need not be waited for
         heard(None)
 
     def _hear_words(self) -> None:

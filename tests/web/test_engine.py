@@ -1,0 +1,275 @@
+"""The engine: a process that says what a session says, is started again, and never outlives us."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.helpers import blobs
+
+from linkshift import Links, Session
+from linkshift._core.labels import first_come
+from linkshift._core.messages import Refusal
+from linkshift.web.engine import Engine
+
+LONG = 120  # seconds that nothing here should need
+
+
+def rows(n=90, d=3):
+    return blobs(n, d, seed=4)
+
+
+async def until(condition):
+    """Wait for something that the worker does by itself."""
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        await asyncio.sleep(0.01)
+
+
+def played(play, X, **settings):
+    """Start an engine, have a coroutine play with it, and stop it whatever happens."""
+
+    async def whole():
+        engine = await Engine.start(X, **settings)
+        try:
+            return await asyncio.wait_for(play(engine), 2 * LONG)
+        finally:
+            await engine.stop()
+            await engine.stop()
+
+    return asyncio.run(whole())
+
+
+def gone(pid):
+    """Whether there is no such process, or one that only waits to be asked how it ended."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return True
+
+
+# The same as a session ----------------------------------------------------------------------------
+
+
+def test_sixty_answers_give_what_they_give_a_session():
+    X, y = rows()
+    told = []
+
+    async def play(engine):
+        engine.on_change = lambda what: told.append((what, engine.phase))
+        said, versions = [], []
+        engine.send(0, [[0, 1, True, 1.0]], said)
+        assert engine.phase == "looking"
+        for version in range(1, 61):
+            assert await engine.fresh(version - 1, LONG)
+            questions = engine.questions.questions
+            if not questions:
+                break
+            q = questions[0]
+            word = "same" if y[q["a"]] == y[q["b"]] else "different"
+            word = "unknown" if version % 13 == 0 else word
+            said = [*said, [q["a"], q["b"], word, 1.0, q["purpose"]]]
+            if version == 30:
+                said = said[:-3]  # three are taken back
+            engine.send(version, [[0, 1, True, 1.0]], said)
+            versions.append(version)
+        await until(lambda: engine.estimate and engine.estimate["version"] == versions[-1])
+        assert engine.phase == "ready"
+        k = int(engine.labels.labels[5])
+        order = await engine.request("order", cluster=k)
+        why = await engine.request("why", row=5)
+        plan = await engine.request("plan", do="out", about={"row": 5})
+        with pytest.raises(Refusal, match="no cluster 999"):
+            await engine.request("order", cluster=999)
+        with pytest.raises(Refusal, match="no row 999"):
+            await engine.request("why", row=999)
+        assert not await engine.fresh(1000, 0.01)
+        return engine, said, order, why, plan
+
+    engine, said, order, why, plan = played(play, X, ids=[f"r{i}" for i in range(90)])
+    session = Session(X, Links([(0, 1)]), n_jobs=1)
+    for a, b, word, confidence, purpose in said:
+        session.answer(word, confidence, pair=(a, b), purpose=purpose)
+    labels = engine.labels.labels
+    assert labels.dtype == np.int32
+    assert np.array_equal(first_come(labels, np.int64), session.labels_)
+    assert engine.labels.n_clusters == session.n_clusters_
+    assert engine.progress == session.progress()
+    estimate = session.estimate()
+    assert engine.estimate["text"] == str(estimate)
+    assert engine.estimate["ari"] == list(estimate.ari)
+    assert engine.estimate["n_audits"] == estimate.n_audits
+    asked = session.ask(10)
+    found = [(q["a"], q["b"], q["purpose"]) for q in engine.questions.questions]
+    assert found[: len(asked)] == [(q.a, q.b, q.purpose) for q in asked]
+    assert set(engine.exemplars) == set(labels.tolist())
+    assert order["rows"].tolist()[0] == engine.exemplars[int(labels[5])][0]
+    assert (why["row"], why["cluster"]) == (5, labels[5])
+    assert why["text"][0].startswith("Row r5 is in cluster ")
+    assert plan["links"]
+    with pytest.raises(ValueError, match="read-only"):
+        labels[0] = 3
+    assert {"questions", "labels", "clusters", "progress", "estimate", "map"} <= {
+        what for what, _ in told
+    }
+    assert told.count(("phase", "ready")) == 1
+
+
+def test_map_comes_at_once_and_a_better_one_later():
+    X, y = rows(120, 6)
+
+    async def play(engine):
+        await until(lambda: engine.places is not None)
+        first = engine.places
+        engine.send(0, [], [])
+        await until(lambda: engine.places is not first)
+        return first, engine.places
+
+    first, better = played(play, X)
+    assert first.shape == better.shape == (120, 2)
+    assert first.dtype == better.dtype == np.float32
+    away = np.linalg.norm(better[:, None] - better[None], axis=2)
+    np.fill_diagonal(away, np.inf)
+    assert (y[away.argmin(axis=1)] == y).mean() > 0.95
+
+
+def test_of_logs_sent_at_once_the_newest_counts():
+    X, _ = rows()
+    seen = []
+
+    async def play(engine):
+        engine.on_change = lambda what: seen.append((what, engine.labels.version))
+        for version in range(40):
+            engine.send(version, [], [[0, i, "same", 1.0, "learn"] for i in range(1, version + 1)])
+        assert await engine.fresh(39, LONG)
+        await until(lambda: engine.labels.version == 39)
+
+    played(play, X)
+    assert len({version for what, version in seen if what == "labels"}) < 40
+
+
+def test_contradiction_is_told_by_rows_and_by_what_people_call_them():
+    X, _ = rows()
+
+    async def play(engine):
+        said = [[0, 3, "same"], [3, 6, "same"], [0, 6, "different"]]
+        engine.send(1, [], [[*one, 1.0, "learn"] for one in said])
+        await until(lambda: engine.labels.version == 1)
+        return engine.contradictions
+
+    (found,) = played(play, X, ids=[f"r{i}" for i in range(90)])
+    everything = [found["against"], *found["chain"]]
+    assert {(one["a"], one["b"], one["word"]) for one in everything} == {
+        (0, 3, "same"), (3, 6, "same"), (0, 6, "different")
+    }  # fmt: skip
+    assert "'r0' and 'r6' different" in found["text"]
+
+
+# Crashes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are ended by signals")
+def test_worker_that_is_killed_is_started_again_where_it_was():
+    X, _y = rows()
+
+    async def play(engine):
+        phases = []
+        engine.on_change = lambda what: phases.append(engine.phase) if what == "phase" else None
+        said = [[0, 3, "same", 1.0, "learn"], [0, 7, "different", 1.0, "learn"]]
+        engine.send(1, [], said[:1])
+        await until(lambda: engine.labels.version == 1)
+        engine.send(2, [], said)
+        await until(lambda: engine.labels.version == 2)
+        before, old = engine.labels.labels, engine._process.pid
+        os.kill(old, signal.SIGKILL)
+        waiting = asyncio.ensure_future(engine.request("why", row=3))
+        await until(lambda: engine._process is not None and engine._process.pid != old)
+        with pytest.raises(Refusal, match="stopped"):
+            await waiting
+        assert np.array_equal(engine.labels.labels, before)  # the page goes on meanwhile
+        assert await engine.fresh(2, LONG)
+        assert (await engine.request("why", row=3))["row"] == 3
+        assert np.array_equal(engine.labels.labels, before)
+        return phases, old, engine._process.pid
+
+    phases, *pids = played(play, X)
+    assert phases == ["ready", "looking", "ready"]
+    assert all(gone(pid) for pid in pids)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are ended by signals")
+def test_worker_that_is_killed_too_often_has_failed():
+    X, _ = rows()
+
+    async def play(engine):
+        pids = []
+        while not engine.phase.startswith("failed"):
+            process = engine._process
+            if process is not None and process.pid not in pids:
+                pids.append(process.pid)
+                os.kill(process.pid, signal.SIGKILL)
+            await asyncio.sleep(0.01)
+        assert len(pids) == 4  # the first, and three that were started again
+        with pytest.raises(Refusal, match="stopped"):
+            await engine.request("why", row=3)
+        engine.send(5, [], [])  # is kept, and does no harm
+
+    played(play, X)
+
+
+def test_data_that_are_none_are_tried_once():
+    X, _ = rows()
+    X[4, 1] = np.nan
+
+    async def play(engine):
+        await until(lambda: engine.phase.startswith("failed"))
+        assert "NaN" in engine.phase
+        assert engine._crashes == []
+
+    played(play, X)
+
+
+# The end ------------------------------------------------------------------------------------------
+
+SERVER = """
+import asyncio, sys
+import numpy as np
+from linkshift.web.engine import Engine
+
+async def main():
+    X = np.random.default_rng(0).normal(size=(2000, 6))
+    engine = await Engine.start(X)
+    engine.send(0, [], [])
+    print(engine._process.pid, flush=True)
+    if sys.argv[1] == "ready":
+        await engine.fresh(0, 100)
+        print("ready", flush=True)
+    await asyncio.sleep(100)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="processes are sought in /proc")
+@pytest.mark.parametrize("when", ["at once", "ready"])
+def test_worker_dies_with_a_server_that_is_killed(when):
+    server = subprocess.Popen([sys.executable, "-c", SERVER, when], stdout=subprocess.PIPE)
+    pid = int(server.stdout.readline())
+    if when == "ready":
+        assert server.stdout.readline().strip() == b"ready"
+    else:
+        time.sleep(1.5)  # in the middle of a start, or of the first look
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    end = time.monotonic() + LONG
+    while not gone(pid):
+        assert time.monotonic() < end, "the worker lives on"
+        time.sleep(0.02)
