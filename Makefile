@@ -83,7 +83,7 @@ docs: $(READY)  ## the documentation, into docs/_build/html; warnings are errors
 
 dist: $(READY)
 	rm -rf dist
-	$(BIN)/python -m build --outdir dist . > /dev/null
+	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m release.contents dist
 
 # Environments that are removed again. EXTRAS="none deep" picks what is installed with it.
