@@ -7,6 +7,7 @@ import { Pair, preload } from "./pair.js";
 const PATIENT = 400; // milliseconds of waiting, after which a key pressed meanwhile is no answer
 const TRAIL = 40;
 const POLL = 1000;
+const AHEAD = 5; // pairs
 
 export const SAID = { same: "Same", different: "Different", unknown: "Don’t know" };
 const ANSWERS = [["same", "s"], ["different", "d"], ["unknown", "u"]];
@@ -39,10 +40,10 @@ export class Ask {
     return [
       ...ANSWERS.map(([word, key]) => ({ key, says: SAID[word], when: asking, run: () => this.answer(word) })),
       { key: "?", says: "Why this pair", when: asking, run: () => this.toggleWhy() },
-      { key: "f", says: "Flip the two pictures in place", when: () => this.pair?.flips, run: () => this.pair.flip() },
-      { key: "1", says: "Play the first sound", when: () => this.pair?.plays, run: () => this.pair.play(0) },
-      { key: "2", says: "Play the second sound", when: () => this.pair?.plays, run: () => this.pair.play(1) },
-      { key: "Escape", says: "Pictures side by side again", when: () => this.pair?.side !== null && this.pair?.flips, run: () => this.pair.apart() },
+      { key: "f", only: "image", says: "Flip the two pictures in place", when: () => this.pair?.flips, run: () => this.pair.flip() },
+      { key: "1", only: "audio", says: "Play the first sound", when: () => this.pair?.plays, run: () => this.pair.play(0) },
+      { key: "2", only: "audio", says: "Play the second sound", when: () => this.pair?.plays, run: () => this.pair.play(1) },
+      { key: "Escape", only: "image", says: "Pictures side by side again", when: () => this.pair?.side !== null && this.pair?.flips, run: () => this.pair.apart() },
     ];
   }
 
@@ -124,8 +125,9 @@ export class Ask {
   }
 
   ahead() {
-    const rows = [...new Set(this.prepared.slice(0, 5).flatMap((one) => [one.a, one.b]))];
-    this.page.store.rows(rows).then((found) => preload(this.page, found, this.media), () => {});
+    const rows = [...new Set(this.prepared.flatMap((one) => [one.a, one.b]))];
+    const soon = 2 * AHEAD; // whose pictures and sounds are asked for
+    this.page.store.rows(rows).then((found) => preload(this.page, found.slice(0, soon), this.media), () => {});
   }
 
   next() {
@@ -179,6 +181,7 @@ export class Ask {
       async (reply) => {
         this.pushTrail(word, question);
         this.current = null;
+        for (const row of reply.rows ?? []) this.page.store.keep(row); // of a question that is new
         this.prepared = reply.questions.filter((one) => one.key !== question.key);
         this.ahead();
         await this.next();

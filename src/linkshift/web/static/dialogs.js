@@ -142,7 +142,8 @@ export function zoomed(page, url, name) {
 export function help(page) {
   const table = (keys) => {
     const seen = new Map();
-    for (const { key, says } of keys) if (says) seen.set(says, [...(seen.get(says) ?? []), key]);
+    const here = keys.filter(({ says, only }) => says && (!only || only === page.store.state?.kind));
+    for (const { key, says } of here) seen.set(says, [...(seen.get(says) ?? []), key]);
     return el("dl", { class: "ls-keys" }, [...seen].map(([says, all]) =>
       el("div", {}, el("dt", {}, all.map((key) => el("kbd", {}, shown(key)))), el("dd", {}, says))));
   };

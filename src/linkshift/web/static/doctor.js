@@ -123,7 +123,8 @@ export class Doctor {
     this.busy = true;
     try {
       const reply = await this.page.write(path, body);
-      this.page.acted(reply, reply.undone ? `Taken back: ${reply.undone}.` : said);
+      const dropped = path === "/api/undo"; // which z does not bring back: it takes back, too
+      this.page.acted(reply, dropped ? `Taken back: ${reply.undone}.` : said, !dropped);
       await this.load();
     } catch (refused) {
       this.page.fail(refused);

@@ -1,4 +1,5 @@
 // Keys: tables of {key, says, run}, of which the page hears those of its view and those of all views.
+// `when()` says if a key means something at this moment, `only` for which kind of data it is there.
 
 const TYPED = new Set(["INPUT", "TEXTAREA", "SELECT"]);
 const SHOWN = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", " ": "Space" };

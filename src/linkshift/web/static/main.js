@@ -13,7 +13,7 @@
 //   [data-cluster=K] a line of the list; inside it [data-open-cluster=K], [data-do=name], [data-field=name]
 //   [data-part=members] [data-row=N] the grid; [data-do=out|merge|split|split-two|why|join|name-links|back]
 //   [data-sheet=plan|pick|zoom|help|settings], [data-link="a-b"] (data-word), [data-do=write|cancel|close], [data-pick=K]
-//   [data-contradiction=I], [data-disagreement=I], [data-do=drop|keep|say-same|say-different], [data-badge=doctor]
+//   [data-contradiction=I], [data-disagreement=I], [data-doubt=I], [data-do=drop|keep|say-same|say-different], [data-badge=doctor]
 //   [data-field=search|pick|find], [data-found=ROW], [data-why=ROW], [data-download="labels.csv"|...]
 //   [data-do=help|settings], [data-setting=blind|keys], [data-theme=auto|light|dark], [data-part=who]
 
@@ -248,11 +248,11 @@ class Page {
     return this.ask.undo();
   }
 
-  /** An action was written: its links, and the questions that fall away with them. */
-  acted(reply, text) {
+  /** An action was written: its links, and the questions that fall away with them. Some are undone. */
+  acted(reply, text, undone = true) {
     this.settle();
     this.store.take(reply.state);
-    this.announce(`${text} z undoes it.`);
+    this.announce(undone ? `${text} z undoes it.` : text);
     this.store.need("state", "labels");
     this.ask.forget();
   }

@@ -157,7 +157,9 @@ function compared(a, b, short = false) {
   const found = differences(a, b);
   if (short && found.share < ALIKE) return { parts: [[a], [b]], rule: "" };
   const common = found.share < ALIKE;
-  return { parts: marked(found, common), rule: common ? (found.share > 0 ? "ls-marks-common" : "") : "ls-marks-differ" };
+  const parts = marked(found, common);
+  const any = parts.flat().some((part) => typeof part !== "string");
+  return { parts, rule: any ? (common ? "ls-marks-common" : "ls-marks-differ") : "" };
 }
 
 /** Of numbers the digits in common say nothing. */
