@@ -15,7 +15,10 @@ from linkshift.cli.talking import Console, InputError, passed_on
 from linkshift.cli.writing import targets
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from linkshift.bandwidth.path import Criterion
+    from linkshift.cli.reading.problem import Problem
     from linkshift.links import Links
     from linkshift.profiles import ProfileName
 
@@ -53,26 +56,18 @@ def bandwidths(
     targets.check_targets([data, links], targets.TABLE_SUFFIXES, output=output, plot=plot)
     from linkshift import bandwidth_path
     from linkshift import plot as draw
-    from linkshift.cli.reading.columns import scale_note
     from linkshift.cli.reading.problem import Source, count_conflicts, read_problem
     from linkshift.cli.writing.figures import write_figure
     from linkshift.cli.writing.tables import table_text, write_table
-    from linkshift.tables.scaling import Scaling
 
     console = Console(quiet)
     asked = (prepare, pca, opt.asked_for(ctx, "scale"))
     source = Source(data, links, columns, id_column, labels_column, header, *asked)
     problem = read_problem(source, console)
-    recipe = problem.recipe
     if len(problem.X) < 2:
         raise InputError(f"{data} has one row; it takes two to have clusters. Add rows.")
     n_conflicts = count_conflicts(source, problem, console)
-    X, scale = problem.X, scale if recipe is None else recipe.scale
-    if recipe is None:  # which has scaled them already
-        with console.warnings():
-            scaling = Scaling.of(X, scale, problem.names)
-        console.say(scale_note(scaling, X, problem.names))
-        X, scale = scaling.apply(X), scaling.kind
+    X, scale = _scaled(problem, scale, console)
     start = time.perf_counter()  # importing is no part of the time
     with console.warnings(), console.progress("Bandwidths") as progress, passed_on(f"{data}: "):
         path = bandwidth_path(
@@ -97,16 +92,36 @@ def bandwidths(
     if json:
         cells = zip(*(column.tolist() for column in table.values()), strict=True)
         rows = [dict(zip(table, row, strict=True)) for row in cells]
-        report: dict[str, Any] = {"data": str(data), "n_samples": len(problem.X)}
-        report |= {"columns": list(problem.names), "scale": scale, "kernel": kernel, "links": None}
-        if (linked := problem.links) is not None:
-            report["links"] = {"n_must": len(linked.must), "n_cannot": len(linked.cannot)}
-            report["links"]["n_conflicts"] = n_conflicts
-        report |= {"levels": rows, "best": {"level": best, "by": by, **rows[best]}}
-        report |= {"seconds": round(seconds, 6), "versions": targets.versions()}
-        targets.print_json(report)
+        told = {"data": str(data), **_about(problem, n_conflicts, scale=scale, kernel=kernel)}
+        told |= {"levels": rows, "best": {"level": best, "by": by, **rows[best]}}
+        told |= {"seconds": round(seconds, 6), "versions": targets.versions()}
+        targets.print_json(told)
     elif output is None:
         targets.print_text(table_text(table))
+
+
+def _scaled(problem: Problem, scale: str, console: Console) -> tuple[NDArray[Any], str]:
+    """Rows by their scale, and which it is: that of a recipe, which has scaled them already."""
+    from linkshift.cli.reading.columns import scale_note
+    from linkshift.tables.scaling import Scaling
+
+    if problem.recipe is not None:
+        return problem.X, problem.recipe.scale
+    with console.warnings():
+        scaling = Scaling.of(problem.X, scale, problem.names)
+    console.say(scale_note(scaling, problem.X, problem.names))
+    return scaling.apply(problem.X), scaling.kind
+
+
+def _about(problem: Problem, n_conflicts: int, **options: str) -> dict[str, Any]:
+    """Say in plain values what is clustered, and under which links."""
+    linked = problem.links
+    links = None
+    if linked is not None:
+        links = {"n_must": len(linked.must), "n_cannot": len(linked.cannot)}
+        links["n_conflicts"] = n_conflicts
+    about = {"n_samples": len(problem.X), "columns": list(problem.names)}
+    return {**about, **options, "links": links}
 
 
 def _tell(ctx: typer.Context, links: Links | None, path: Any, best: int, console: Console) -> None:

@@ -14,6 +14,8 @@ from linkshift.cli.writing import targets
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from linkshift._core.arrays import Progress
+
 METHODS = ("mean-shift", "kmeans")
 _HELP = {
     "image": "Picture: .png, .jpg, .tif, .bmp, .webp or .npy.",
@@ -76,8 +78,6 @@ def segment(
 
     from linkshift.cli.reading import pictures
     from linkshift.cli.writing import figures
-    from linkshift.image import segment as divide
-    from linkshift.image.segmentation import suggested_clusters
 
     console = Console(quiet)
     pixels = pictures.read_image(image)
@@ -86,27 +86,12 @@ def segment(
     kind = "grey" if pixels.ndim == 2 else "colour"
     console.say(f"{image}: {w:,} x {h:,} pixels, {kind}, {pixels.dtype}.")
     n_strokes = None if strokes is None else _count_strokes(strokes, scribbles, console)
-    # One generator for both: the result is that of segment() itself.
-    random = np.random.RandomState(seed or 0) if kmeans else seed
-    clusters = segments
+    asked: dict[str, Any] = {"features": features, "smooth": smooth, "min_size": min_size}
+    asked |= {"scribbles": strokes, "n_jobs": threads, **of_shift}
     start = time.perf_counter()
     with console.warnings(), console.progress("Segmenting") as progress, passed_on(f"{image}: "):
         try:
-            if kmeans and segments is None:
-                clusters = suggested_clusters(pixels, features, threads, random)
-            labels = divide(
-                pixels,
-                "kmeans" if kmeans else "mean_shift",
-                **of_shift,
-                n_segments=clusters,
-                features=features,
-                smooth=smooth,
-                min_size=min_size,
-                scribbles=strokes,
-                n_jobs=threads,
-                random_state=random,
-                progress=progress,
-            )
+            labels, clusters = _divided(pixels, method, segments, seed, asked, progress)
         except MemoryError:
             text = f"{image} is too large for the memory there is; scale it down."
             raise InputError(text) from None
@@ -126,6 +111,30 @@ def segment(
     bits = f"{output} ({8 if len(sizes) <= 256 else 16} bits)"
     is_png = output is not None and output.suffix.lower() == ".png"
     console.finish(seconds, bits if is_png else output, overlay)
+
+
+def _divided(
+    pixels: NDArray[Any],
+    method: str,
+    segments: int | None,
+    seed: int | None,
+    asked: dict[str, Any],
+    progress: Progress | None,
+) -> tuple[NDArray[Any], int | None]:
+    """Labels of the pixels, and how many clusters k-means was told, or found for itself."""
+    import numpy as np
+
+    from linkshift.image import segment as divide
+    from linkshift.image.segmentation import suggested_clusters
+
+    if method != "kmeans":
+        return divide(pixels, random_state=seed, progress=progress, **asked), segments
+    # One generator for both: the result is that of segment() itself.
+    random = np.random.RandomState(seed or 0)
+    if segments is None:
+        segments = suggested_clusters(pixels, asked["features"], asked["n_jobs"], random)
+    more: dict[str, Any] = {"n_segments": segments, "random_state": random, "progress": progress}
+    return divide(pixels, "kmeans", **more, **asked), segments
 
 
 def _why_more(sizes: list[int], found: int | None, asked: int | None) -> str:
