@@ -4,6 +4,8 @@ import { linkLine } from "./dialogs.js";
 import { counted, el, fill, focused, kbd } from "./dom.js";
 import { small } from "./items.js";
 
+const MOST = 50; // cases of a kind that are shown at a time
+
 export class Doctor {
   constructor(page) {
     this.page = page;
@@ -63,11 +65,12 @@ export class Doctor {
         el("p", {}, "Answers that contradict each other, and people who disagree, are shown here as soon as there are any.")));
       return;
     }
-    const section = (title, note, cases) => (cases.length ? el("section", {}, el("h3", {}, title), el("p", { class: "ls-soft" }, note), el("ol", {}, cases)) : null);
+    const section = (title, note, cases) => (cases.length ? el("section", {}, el("h3", {}, title), el("p", { class: "ls-soft" }, note), el("ol", {}, cases.slice(0, MOST)),
+      cases.length > MOST ? el("p", { class: "ls-soft" }, `and ${counted(cases.length - MOST, "more", "more")}, after these`) : null) : null);
     fill(this.body,
-      section(counted(contradictions.length, "contradiction"), "One answer of each was set aside, as the least probable. Nothing is lost: drop it, or keep it because it is right.", contradictions.map((one, i) => this.contradiction(one, i))),
-      section(counted(disagreements.length, "disagreement"), "People said different things of one pair; the latest word counts.", disagreements.map((one, i) => this.disagreement(one, i))),
-      section("In doubt", "The clusters go against these answers, though no chain of others contradicts them.", doubts.map((one, i) => this.doubt(one, i))));
+      section(counted(contradictions.length, "contradiction"), "One answer of each was set aside, as the least probable. Nothing is lost: drop it, or keep it because it is right.", contradictions.map((one, i) => i < MOST && this.contradiction(one, i))),
+      section(counted(disagreements.length, "disagreement"), "People said different things of one pair; the latest word counts.", disagreements.map((one, i) => i < MOST && this.disagreement(one, i))),
+      section("In doubt", "The clusters go against these answers, though no chain of others contradicts them.", doubts.map((one, i) => i < MOST && this.doubt(one, i))));
     if (had) this.step(0);
   }
 
