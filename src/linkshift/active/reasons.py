@@ -122,15 +122,18 @@ class _Reasons:
             len(self.chains) == 1 and state.labels[self._place] != shown and self.voters is None
         )
         named = np.flatnonzero(state.named >= 0)
-        of_mine = [i for i in named.tolist() if self._label_of(int(state.named[i])) == self.k]
+        of_mine = [
+            i
+            for i in named.tolist()
+            if self._label_of(int(state.named[i])) == self.k
+            and self._named_row(int(state.named[i])) != self._row
+        ]
         if len(self.chains) > 1 or not of_mine:
             return
         near = self._beliefs([int(state.named[i]) for i in of_mine])
         best = int(np.argmax(near))
         self.nearest = self._named_row(int(state.named[of_mine[best]]))
         self.belief = float(near[best])
-        if self.nearest == self._row:  # it is named, and by itself: nothing is the same
-            self.nearest = self.belief = None
 
     def _label_of(self, place: int) -> int:
         return int(self.labels[self._sight.row(place)])
