@@ -69,6 +69,7 @@ class Ledger:
         self.on_entries: Callable[[list[Entry]], None] | None = None
         self.on_change: Callable[[], None] | None = None
         self.aside: frozenset[tuple[int, int]] = frozenset()  # pairs the worker has set aside
+        self.n_replays = 0  # between two of these only pairs came of which nobody had spoken
         entries = store.entries()
         self._last = entries[-1].seq if entries else 0
         self.version = self._last
@@ -158,6 +159,7 @@ class Ledger:
 
     def _replay(self) -> None:
         """Work all out anew from what stands."""
+        self.n_replays += 1
         self.answers: list[Put] = []
         self.links: list[Put] = []
         self.n_elsewhere = 0  # about rows that are not in the data

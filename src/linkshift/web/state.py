@@ -107,7 +107,7 @@ def disagreeing(desk: Desk) -> list[Disagreement]:
     ledger = desk.ledger
     answers: Any = ledger  # of which the rows are those of the data at hand
     found: list[Disagreement] = desk.once(
-        "disagreements", ledger.version, lambda: disagreements(answers)
+        "disagreements", ledger.n_replays, lambda: disagreements(answers)
     )
     return found
 
