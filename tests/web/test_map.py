@@ -192,7 +192,7 @@ def test_keys(chart):
     own = own[np.argsort(xy[own, 0])]
     at = np.flatnonzero(own == 7)[0]
     steps = [own[(at + s) % len(own)] for s in (1, 2, 1, 2)]
-    assert [row for row, _ in chart.told("hover")] == steps
+    assert [[row, how] for row, _, how in chart.told("hover")] == [[s, "keys"] for s in steps]
     assert chart.told("pick") == [[steps[-1]]]
 
 

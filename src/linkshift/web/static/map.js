@@ -45,7 +45,11 @@ export class Scatter {
   #request = 0;
   #isStale = { points: true, rest: false };
 
-  /** `onHover(row | null, [x, y] | null)`, `onPick(row)`, `onLasso(rows)`, `onRemark(text | null)`. */
+  /**
+   * `onHover(row | null, [x, y] | null, how)`, `onPick(row)`, `onLasso(rows)`, `onRemark(text | null)`.
+   * `how` is "keys" where those have led to the row, which is to be said aloud, and "arrived" when
+   * the flight there is over and the row has its place.
+   */
   constructor(canvas, { onHover = none, onPick = none, onLasso = none, onRemark = none } = {}) {
     this.canvas = canvas;
     this.on = { hover: onHover, pick: onPick, lasso: onLasso };
@@ -213,7 +217,7 @@ export class Scatter {
     const at = here === null ? (by > 0 ? -1 : 0) : rows.indexOf(here);
     this.#cursor = rows[(at + by + rows.length) % rows.length];
     this.focus(this.#cursor);
-    this.on.hover(this.#cursor, this.screenOf(this.#cursor));
+    this.on.hover(this.#cursor, this.screenOf(this.#cursor), "keys");
   }
 
   leave() {
@@ -333,7 +337,7 @@ export class Scatter {
     const moved = ["fly", "glide", "turn"].some((name) => this.#ways.get(name));
     this.#ways.settle(now);
     if (flight && !this.#ways.get("fly") && this.#cursor !== null) {
-      this.on.hover(this.#cursor, this.screenOf(this.#cursor)); // where it is now
+      this.on.hover(this.#cursor, this.screenOf(this.#cursor), "arrived");
     }
     if (this.#ways.isBusy) this.#draw(moved);
     else if (this.#isStale.rest) this.#draw(false);
