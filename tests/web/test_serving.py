@@ -11,7 +11,7 @@ from tests.web.pages import PATIENCE, Visitor
 from linkshift import Links, Session
 from linkshift.web.items import Items
 from linkshift.web.serving import listening
-from linkshift.web.sessions import items_of
+from linkshift.web.showable import items_of
 from linkshift.web.store import Store, StoreError
 
 
