@@ -152,6 +152,15 @@ def web() -> None:
             assert browser.open(there, timeout=60).read() == one.read_bytes(), there
 
 
+def notebook() -> None:
+    """Make the labelling page as a widget."""
+    from linkshift.web.widget import LabelWidget
+
+    widget = LabelWidget(linkshift.Session(X))
+    assert "render" in widget._esm
+    widget.close()
+
+
 def deep() -> None:
     """Learn an embedding by a network."""
     made = linkshift.embed.StackedDenoisingAutoencoder(
@@ -160,7 +169,7 @@ def deep() -> None:
     assert made.fit_transform(X).shape == (2 * N, 1)
 
 
-CHECKS = {check.__name__: check for check in (plot, cli, image, anndata, dask, web, deep)}
+CHECKS = {check.__name__: check for check in (plot, cli, image, anndata, dask, web, notebook, deep)}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

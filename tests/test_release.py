@@ -197,7 +197,7 @@ def test_extras_are_resolved():
 
 
 def test_every_extra_is_tried_inside_an_environment():
-    assert set(inside.CHECKS) == set(project.extras()) - {"notebook"}
+    assert set(inside.CHECKS) == set(project.extras())
 
 
 def test_the_recipe_is_that_of_the_project():

@@ -13,8 +13,13 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-import anywidget
-import traitlets
+try:
+    import anywidget
+    import traitlets
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f'The widget needs {error.name}: pip install "linkshift[notebook]"'
+    ) from error
 
 from linkshift.web.bundle import bundle
 from linkshift.web.desk import Desk
