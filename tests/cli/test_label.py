@@ -174,6 +174,7 @@ def test_other_machines_are_warned_of(data):
     with Page(*BY_NAME, "--no-browser", "--allow-remote") as page:
         _, told = page.leave()
     assert "Warning: --allow-remote: other machines can reach this page." in told
+    assert re.search(r"From other machines: http://\S+:\d+/\?token=", told)
 
 
 def test_the_browser_is_opened_with_the_address(data, tmp_path):

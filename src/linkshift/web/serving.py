@@ -114,7 +114,11 @@ async def serve(
     told : callable
         Is told of errors that are ours.
     """
-    desk = await opened()
+    try:
+        desk = await opened()
+    except BaseException:
+        door.socket.close()
+        raise
     try:
         app: Any = application(desk)
         guard: Any = Guard(app, door.port, door.token, door.remote, door.framed, told=told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -238,6 +239,8 @@ def _hold(page: _Page, console: Console, *, browser: bool) -> None:
             console.say(note)
         console.say(f"What is said goes to {page.opened.store.path}, at once. Ctrl-C leaves.")
         typer.echo(f"Label: {page.door.address()}", err=True)
+        if page.door.remote:
+            typer.echo(f"From other machines: {page.door.address(gethostname())}", err=True)
         if browser:
             show(page.door.address())
 
