@@ -60,9 +60,9 @@ def refused(answer, *statuses):
     assert "server" not in headers
 
 
-def spoken(serving, *parts, pause=0.0):
+def spoken(visitor, *parts, pause=0.0):
     """Send bytes as they are; gives all that comes back until the server closes."""
-    with socket.create_connection(("127.0.0.1", serving._door.port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", visitor.port), timeout=20) as line:
         try:
             for part in parts:
                 line.sendall(part)
@@ -243,15 +243,15 @@ def posted(visitor, *more):
     return "\r\n".join([*head, "", ""]).encode()
 
 
-def test_a_huge_body_in_pieces_is_cut_off(serving, visitor):
+def test_a_huge_body_in_pieces_is_cut_off(visitor):
     before = n_answers(visitor)
     piece = b"10000\r\n" + b"x" * 2**16 + b"\r\n"
-    got = spoken(serving, posted(visitor, "Transfer-Encoding: chunked"), *([piece] * 40))
+    got = spoken(visitor, posted(visitor, "Transfer-Encoding: chunked"), *([piece] * 40))
     assert got.startswith(b"HTTP/1.1 413")
     assert n_answers(visitor) == before
 
 
-def test_lengths_that_lie_get_nothing_in(serving, visitor):
+def test_lengths_that_lie_get_nothing_in(visitor):
     before = n_answers(visitor)
     data = b'{"a": 0, "b": 1, "word": "same"}'
     for more in (
@@ -261,30 +261,30 @@ def test_lengths_that_lie_get_nothing_in(serving, visitor):
         ["Content-Length: 99999999999999999999"],
         ["Transfer-Encoding: gzip, chunked"],
     ):
-        got = spoken(serving, posted(visitor, *more, "Connection: close") + data)
+        got = spoken(visitor, posted(visitor, *more, "Connection: close") + data)
         assert got[:13] in (b"HTTP/1.1 400 ", b"HTTP/1.1 413 ", b"HTTP/1.1 501 "), (more, got)
     assert n_answers(visitor) == before
 
 
-def test_two_hosts_are_refused(serving, visitor):
+def test_two_hosts_are_refused(visitor):
     for second in (visitor.netloc, "evil.example"):
         head = f"GET /api/state HTTP/1.1\r\nHost: {visitor.netloc}\r\nHost: {second}\r\n"
-        got = spoken(serving, f"{head}Cookie: {visitor.cookie}\r\n\r\n".encode())
+        got = spoken(visitor, f"{head}Cookie: {visitor.cookie}\r\n\r\n".encode())
         assert got[:13] in (b"HTTP/1.1 400 ", b"HTTP/1.1 403 ")
         assert b"n_rows" not in got
     for head in ("GET /api/state HTTP/1.0\r\n", "GET /api/state HTTP/1.1\r\n"):  # and none
-        got = spoken(serving, f"{head}Cookie: {visitor.cookie}\r\n\r\n".encode())
+        got = spoken(visitor, f"{head}Cookie: {visitor.cookie}\r\n\r\n".encode())
         assert got[:13] in (b"HTTP/1.1 400 ", b"HTTP/1.1 403 ")
 
 
-def test_a_second_request_does_not_hide_in_the_first(serving, visitor):
+def test_a_second_request_does_not_hide_in_the_first(visitor):
     before = n_answers(visitor)
     inner = posted(visitor, "Content-Length: 32") + b'{"a": 0, "b": 1, "word": "same"}'
     outer = (
         f"GET /api/state HTTP/1.1\r\nHost: {visitor.netloc}\r\nCookie: {visitor.cookie}\r\n"
         f"Content-Length: {len(inner)}\r\nConnection: close\r\n\r\n"
     )
-    got = spoken(serving, outer.encode() + inner)
+    got = spoken(visitor, outer.encode() + inner)
     assert got.startswith(b"HTTP/1.1 400")
     assert got.count(b"HTTP/1.1") == 1
     assert n_answers(visitor) == before
@@ -328,10 +328,10 @@ def test_no_path_leads_out(visitor, path):
     refused(visitor.raw("GET", path), 404, 400)
 
 
-def test_bytes_that_are_no_address_are_refused(serving, visitor):
+def test_bytes_that_are_no_address_are_refused(visitor):
     for target in (b"/static/\x00", b"/\xff\xfe", b"/api/state\x00", b"/a b"):
         rest = f" HTTP/1.1\r\nHost: {visitor.netloc}\r\nCookie: {visitor.cookie}\r\n\r\n".encode()
-        got = spoken(serving, b"GET " + target + rest)
+        got = spoken(visitor, b"GET " + target + rest)
         assert got[:13] in (b"HTTP/1.1 400 ", b"HTTP/1.1 404 "), (target, got)
 
 
@@ -382,9 +382,9 @@ def test_upgrades_are_not_made(visitor):
     refused(visitor.raw("GET", "/api/events", headers=asked), 401)
 
 
-def test_long_headers_and_queries_are_refused(serving, visitor):
+def test_long_headers_and_queries_are_refused(visitor):
     refused(visitor.raw("GET", f"/api/search?text={'x' * 40_000}"), 414)
-    got = spoken(serving, b"GET / HTTP/1.1\r\nX: " + b"x" * 2**20 + b"\r\n\r\n")
+    got = spoken(visitor, b"GET / HTTP/1.1\r\nX: " + b"x" * 2**20 + b"\r\n\r\n")
     assert b" 200 " not in got[:20]
 
 
