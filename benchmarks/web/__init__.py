@@ -1,7 +1,8 @@
 """The labelling page against what was promised of it.
 
-``python -m benchmarks.run web [--full]``. ``LINKSHIFT_WEB_PARTS`` picks parts: "map", frames of the
-map by number of rows.
+``python -m benchmarks.run web [--full]``. ``LINKSHIFT_WEB_PARTS`` picks parts: "keys", from a key
+to the next pair on the screen; "opening", until the page is up, and its memory; "map", frames of
+the map by number of rows. The browser has no graphics card.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.harness import Options, Row, run_parts
-from benchmarks.web import map_frames
+from benchmarks.web import keys, map_frames, opening
 
 TITLE = "the labelling page"
-PARTS = {"map": map_frames.run}
+PARTS = {"keys": keys.run, "opening": opening.run, "map": map_frames.run}
 
 
 def run(options: Options) -> Iterator[Row]:

@@ -7,30 +7,28 @@ ours in any browser is the JavaScript of a frame, of which 60 a second leave 16.
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import linkshift
 from benchmarks.harness import Options, Row, left_out
+from benchmarks.web.pages import browser, chromium
 
 HERE = Path(__file__).parent
 STATIC = Path(linkshift.__file__).parent / "web" / "static"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CLUSTERS = 20
 WAYS = {"WebGL2, by the processor": True, "without WebGL2": False}
 
 
 def run(options: Options) -> Iterator[Row]:
     """Open, colour, hover, lasso and move maps of made rows, 1,200 x 800 pixels."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None or find_spec("playwright") is None:
+    path = chromium()
+    if path is None:
         yield left_out("the map", "needs Chromium and Playwright")
         return
     sizes = options.pick([1_000], [10_000, 100_000], [10_000, 100_000, 1_000_000])
@@ -87,17 +85,7 @@ def served() -> Iterator[str]:
 @contextmanager
 def opened(path: str, address: str) -> Iterator[Any]:
     """Open the page in a browser."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        # Frames that nobody looks at come as often as those that somebody does.
-        args = ["--no-sandbox", "--disable-gpu", "--disable-renderer-backgrounding"]
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=args)
-        try:
-            page = browser.new_page(viewport={"width": 1200, "height": 800})
-            page.emulate_media(reduced_motion="reduce")
-            page.goto(f"{address}/map_frames.html")
-            page.wait_for_function("window.isReady")
-            yield page
-        finally:
-            browser.close()
+    with browser(path) as page:
+        page.goto(f"{address}/map_frames.html")
+        page.wait_for_function("window.isReady")
+        yield page
