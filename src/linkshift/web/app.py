@@ -14,7 +14,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from linkshift.web.desk import Desk
@@ -96,7 +96,9 @@ def application(desk: Desk) -> Starlette:
 
 
 def _plain(content: Any, status: int, headers: Any = None) -> Response:
-    return JSONResponse(content, status, headers=dict(headers or {}))
+    # In ASCII: the name of a file may hold bytes that are no UTF-8, and could not be sent as such.
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    return Response(text, status, dict(headers or {}), "application/json")
 
 
 async def _json(request: Request) -> dict[str, Any]:

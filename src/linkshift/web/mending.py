@@ -91,6 +91,10 @@ def _name_event(desk: Desk, body: dict[str, Any]) -> Event:
     k, given = whole(body.get("cluster"), "cluster"), body.get("name")
     if not isinstance(given, str) or len(given.strip()) > _LONGEST_NAME:
         raise Refused(400, f"name is no text of at most {_LONGEST_NAME} letters.")
+    try:
+        given.encode()
+    except UnicodeEncodeError:  # the half of a sign, which no file could be written with
+        raise Refused(400, "name holds half a letter.", "Type it anew.") from None
     labels = desk.engine.labels
     if labels.version < 0 or not (labels.labels == k).any():
         raise Refused(409, f"There is no cluster {k}.", "It has changed by now: look at the list.")

@@ -15,6 +15,7 @@ from linkshift.cli import options as opt
 from linkshift.cli.talking import Console, InputError, passed_on, require
 
 if TYPE_CHECKING:
+    from linkshift.cli.reading.columns import Features
     from linkshift.cli.reading.problem import Source
     from linkshift.cli.reading.tables import Table
     from linkshift.web.desk import Desk
@@ -145,7 +146,7 @@ def _material(source: Source, look: _Look, console: Console) -> Material:
     also = tuple(name for name in (look.image, look.audio) if name in table.names)
     found = asked_rows(source, table, look.scale, console, also=also)
     if look.image is not None and look.image.startswith(_PIXELS):
-        items = _pixels(look.image.removeprefix(_PIXELS), found.features.X, ids)
+        items = _pixels(look.image.removeprefix(_PIXELS), source, table, found.features, ids)
     return Material(
         found.X,
         items,
@@ -188,10 +189,16 @@ def _items(source: Source, look: _Look, table: Table, ids: list[Any] | None) -> 
     return Items("table", {n: table.values(n) for n in free[:MOST_COLUMNS]}, ids, note=note)
 
 
-def _pixels(size: str, X: Any, ids: list[Any] | None) -> Items:
-    """Show rows as the images that they are."""
+def _pixels(
+    size: str, source: Source, table: Table, used: Features, ids: list[Any] | None
+) -> Items:
+    """Show rows as the images that they are, pixels included that are the same in all rows."""
     from linkshift.web.items import Items, pixel_shape
 
+    X: Any = used.X
+    if source.columns is None and not source.prepare:
+        names = [n for n in table.names if n != source.id_column and table.kind(n) == "number"]
+        X = table.matrix(tuple(names))
     with passed_on("--image "):
         shape = pixel_shape(size, X.shape[1])
     return Items("image", {"image": X}, ids, "image", pixels=shape)
