@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -214,17 +215,52 @@ def test_commands_in_the_text_exist(page):
             assert check(shlex.split(spoken)), f"{page.name}: {spoken}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+LINKING = [*PAGES, *(ROOT / "docs" / "decisions").glob("*.md")]
+LINKING += [ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.stem)
 def test_links_of_a_page_lead_somewhere(page):
+    for target in targets(page):
+        path, _, anchor = target.partition("#")
+        if path.startswith(("api/", "gallery/")):  # made with the site, and tested there
+            continue
+        file = page.parent / path if path else page
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor:
+            assert anchor in anchors(file), (
+                f"{page.name}: {target}, where there are {anchors(file)}"
+            )
+
+
+def targets(page):
+    """What links and pictures of a page lead to, other sites left out."""
     for token in tokens(page):
         for child in token.children or ():
             target = child.attrs.get("href") or child.attrs.get("src")
-            if target and not re.match(r"[a-z]+:|#", target):
-                path = target.partition("#")[0]
-                if not path.startswith(
-                    ("api/", "gallery/")
-                ):  # made with the site, and tested there
-                    assert (page.parent / path).exists(), f"{page.name}: {target}"
+            if target and not re.match(r"[a-z]+:", target):
+                yield target
+
+
+@cache
+def anchors(page):
+    """The names of a page's headings, as the site and code hosts make them."""
+    parsed, names = tokens(page), set()
+    for token, following in pairwise([*parsed, None]):
+        if token.type == "heading_open":
+            title = "".join(child.content for child in following.children).lower()
+            names.add(re.sub(r"[^\w\- ]", "", title).replace(" ", "-"))
+        elif token.type == "fence" and token.info.startswith("{include}"):
+            names |= anchors(page.parent / token.info.split()[1])
+    return names
+
+
+def test_anchors_are_those_of_code_hosts(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# All of it, `links=None`\n\n## Why? (in *short*)\n\ntext\n\n### A paper's k\n"
+    )
+    assert anchors(page) == {"all-of-it-linksnone", "why-in-short", "a-papers-k"}
 
 
 def test_what_is_printed_is_compared_line_by_line():
