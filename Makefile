@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 NEWEST := .venv-newest
 
-.PHONY: help demo test test-all lowest newest check format bench docs build smoke dist clean
+.PHONY: help demo label test test-all lowest newest check format bench docs build smoke dist clean
 
 help:  ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -22,6 +22,10 @@ $(READY): pyproject.toml src/linkshift/__init__.py  # where the version is
 
 demo: $(READY)  ## cluster a data set with and without links, print a table, draw a picture
 	$(BIN)/python examples/demo.py
+
+label: $(READY)  ## the labelling page in the browser, on handwritten digits; answers go to digits.linkshift
+	@test -e digits.csv || $(BIN)/linkshift datasets digits --quiet -o digits.csv
+	$(BIN)/linkshift label digits.csv --image pixels:8x8
 
 # Two workers share the cores: threads of OpenMP that spin while they wait would take them from the
 # other worker, and did so for half of the time.

@@ -41,7 +41,9 @@ def test_list_has_every_set(run, folder):
     assert lines[0].split() == ["name", "rows", "columns", "classes", "kind", "about"]
     kind = {line.split()[0]: line.split()[4] for line in lines[1:]}
     assert list(kind) == [*datasets.MADE, *datasets.REGISTRY]
-    assert {kind[name] for name in datasets.MADE} == {"made"}
+    assert {name: kind[name] for name in datasets.MADE} == {
+        "moons": "made", "shapes": "made", "lines": "made", "circles": "made", "digits": "bundled",
+    }  # fmt: skip
     here = ["uci_iris", "uci_vehicle", "mv_msrc_v1"]
     assert sorted(name for name in kind if kind[name] == "file") == sorted(here)
     assert kind["uci_wine"] == "missing"
@@ -80,10 +82,11 @@ def test_list_takes_no_options_of_one_set(refused, args):
 
 @pytest.mark.parametrize("name", sorted(datasets.MADE))
 def test_made_set_reads_back_as_it_was(run, name):
-    table = read(run("datasets", name, "--seed", 3).stdout)
-    made = datasets.make(name, random_state=3)
-    assert list(table) == ["x0", "x1", "class"]
-    np.testing.assert_array_equal(table[["x0", "x1"]].to_numpy(), made.X)
+    rows = () if name != "digits" else ("--rows", 100)
+    table = read(run("datasets", name, "--seed", 3, *rows).stdout)
+    made = datasets.make(name, *rows[1:], random_state=3)
+    assert list(table) == [*(f"x{i}" for i in range(made.X.shape[1])), "class"]
+    np.testing.assert_array_equal(table.drop(columns="class").to_numpy(), made.X)
     names = np.array([*made.target_names, ""])
     np.testing.assert_array_equal(table["class"].fillna(""), names[made.y])
 
@@ -205,6 +208,8 @@ def test_json_of_one_set(run, folder):
         (("moons", "--rows", 0), "--rows"),
         (("uci_iris", "--rows", 13), "--rows is 13, but uci_iris has 12 rows; take fewer"),
         (("uci_iris", "--seed", 1), "--seed has nothing to draw"),
+        (("digits", "--seed", 1), "--seed has nothing to draw"),
+        (("digits", "--rows", 1800), "--rows is 1,800, but digits has 1,797 rows; take fewer"),
         (("uci_wine",), "uci_wine.npz does not exist. Set the environment variable LINKSHIFT_DATA"),
         (
             ("lines", "--links-output", "l.csv", "--n-links", 3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from linkshift.datasets import MADE, make, make_circles, make_lines, make_moons, make_shapes
 
@@ -151,8 +152,14 @@ def test_generators_name_the_wrong_argument(make, wrong):
 
 @pytest.mark.parametrize("name", sorted(MADE))
 def test_made_by_name_is_made_by_its_function(name):
-    function = {"moons": make_moons, "lines": make_lines, "circles": make_circles}
-    X, y = function.get(name, make_shapes)(random_state=7)
+    function = {
+        "moons": make_moons,
+        "lines": make_lines,
+        "circles": make_circles,
+        "shapes": make_shapes,
+        "digits": lambda random_state: load_digits(return_X_y=True),
+    }
+    X, y = function[name](random_state=7)
     data = make(name, random_state=7)
     np.testing.assert_array_equal(data.X, X)
     np.testing.assert_array_equal(data.y, y)
@@ -168,11 +175,20 @@ def test_made_in_any_size_has_every_class(name):
     n_classes = len(MADE[name].class_names)
     for n in (n_classes, n_classes + 1, 20, 101):
         data = make(name, n, random_state=0)
-        assert data.X.shape == (n, 2)
+        assert data.X.shape == (n, MADE[name].n_features)
         assert set(range(n_classes)) <= set(data.y.tolist())
         sizes = np.bincount(data.y[data.y >= 0])
         if name in ("lines", "circles"):
             assert np.ptp(sizes) <= 1
+
+
+def test_digits_are_drawn_of_those_that_there_are():
+    some, whole = make("digits", 50, random_state=3), make("digits")
+    np.testing.assert_array_equal(some.X, make("digits", 50, random_state=3).X)
+    assert not np.array_equal(some.X, make("digits", 50, random_state=4).X)
+    rows = {tuple(row): label for row, label in zip(whole.X, whole.y, strict=True)}
+    assert [rows[tuple(row)] for row in some.X] == some.y.tolist()
+    assert MADE["digits"].kind == "bundled"
 
 
 def test_made_refuses_what_it_does_not_know():
@@ -180,5 +196,7 @@ def test_made_refuses_what_it_does_not_know():
         make("mons")
     with pytest.raises(ValueError, match="n_samples=5 is too few: 'lines' has 6 classes"):
         make("lines", 5)
+    with pytest.raises(ValueError, match="n_samples=1798 is too many: 'digits' has 1797 rows"):
+        make("digits", 1798)
     with pytest.raises(TypeError, match=r"whole number, got 7\.5"):
         make("lines", 7.5)

@@ -1,4 +1,4 @@
-"""Data sets that are made, not read: points in the plane that plain mean shift gets wrong."""
+"""Data sets that need no file: points in the plane that plain mean shift gets wrong, and digits."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def _check_least(least: int, **given: float) -> None:
 
 @dataclass(frozen=True)
 class MadeSet:
-    """A data set that a function makes.
+    """A data set that a function gives.
 
     Attributes
     ----------
@@ -263,21 +263,37 @@ class MadeSet:
     n_samples : int
         Number of points, unless another is asked for.
     points : callable
-        ``points(n_samples, random_state)`` gives X in two dimensions and y, with at least
-        ``n_samples`` rows.
+        ``points(n_samples, random_state)`` gives X and y, with at least ``n_samples`` rows.
+    n_features : int
+        Number of columns.
+    most : int or None
+        No more rows than these can be had; None: any number.
     """
 
     about: str
     class_names: tuple[str, ...]
     n_samples: int
     points: Callable[[int, Seed], tuple[Points, Labels]]
+    n_features: int = 2
+    most: int | None = None
 
-    n_features = 2  # all of them lie in the plane
+    @property
+    def kind(self) -> str:
+        """``"made"`` in any size, or ``"bundled"``: there are so many rows, and no more."""
+        return "made" if self.most is None else "bundled"
 
 
 def _circles(n_samples: int, seed: Seed) -> tuple[Points, Labels]:
     each = -(-n_samples // 7)  # two sevenths are outliers, as by default
     return make_circles(each, n_outliers=2 * each, random_state=seed)
+
+
+def _digits(n_samples: int, seed: Seed) -> tuple[Points, Labels]:
+    X, y = sklearn.datasets.load_digits(return_X_y=True)
+    rows = np.arange(len(X))
+    if n_samples < len(X):
+        rows = check_random_state(seed).permutation(len(X))
+    return X[rows].astype(np.float64, copy=False), y[rows].astype(np.int64, copy=False)
 
 
 #: Every name that `make` knows.
@@ -307,6 +323,14 @@ MADE = MappingProxyType(
             280,
             _circles,
         ),
+        "digits": MadeSet(
+            "handwritten digits of 8 x 8 pixels, which come with scikit-learn",
+            tuple(f"digit{i}" for i in range(10)),
+            1797,
+            _digits,
+            n_features=64,
+            most=1797,
+        ),
     }
 )
 
@@ -319,9 +343,10 @@ def make(name: str, n_samples: int | None = None, *, random_state: Seed = None) 
     name : str
         A key of `MADE`, such as ``"moons"``.
     n_samples : int or None
-        Number of rows, one for each class at least; None takes the set's own.
+        Number of rows, one for each class at least; None takes the set's own. Of ``"digits"``,
+        which are not made but come with scikit-learn, fewer are drawn.
     random_state : int, RandomState or None
-        Seed of the points.
+        Seed of the points, or of the draw.
 
     Returns
     -------
@@ -346,6 +371,8 @@ def make(name: str, n_samples: int | None = None, *, random_state: Seed = None) 
         raise ValueError(
             f"n_samples={n_samples} is too few: {name!r} has {least} classes, and each needs a row"
         )
+    if recipe.most is not None and n_samples > recipe.most:
+        raise ValueError(f"n_samples={n_samples} is too many: {name!r} has {recipe.most} rows")
     X, y = recipe.points(int(n_samples), random_state)
     made = Dataset(name, X, y, np.arange(least), recipe.class_names, None, recipe.about)
     # Lines and circles come in equal numbers: leave out the last of the larger classes.

@@ -36,9 +36,9 @@ def datasets(
 ) -> None:
     """List data sets to try things on, or write one of them.
 
-    Some are made, others are read from files NAME.npz in the folder that the environment variable
-    LINKSHIFT_DATA names. A table has the columns x0, x1, ... and class; the class is text, so that
-    it is not clustered by mistake.
+    Some are made or come with scikit-learn, others are read from files NAME.npz in the folder that
+    the environment variable LINKSHIFT_DATA names. A table has the columns x0, x1, ... and class;
+    the class is text, so that it is not clustered by mistake.
     """
     console = Console(quiet)
     written = {"output": output, "links_output": links_output}
@@ -106,7 +106,7 @@ def _about(name: str) -> dict[str, Any]:
 
     if name in MADE:
         known: Any = MADE[name]
-        classes, kind, about = len(known.class_names), "made", known.about
+        classes, kind, about = len(known.class_names), known.kind, known.about
     else:
         known = REGISTRY[name]
         classes, kind = known.n_classes, "file" if available()[name] else "missing"
@@ -130,16 +130,26 @@ def _check(
     if written["links_output"] is not None and n_links is None:
         raise InputError("--links-output needs to be told how many: give --n-links 50, say.")
     targets.check_targets([] if name in MADE else paths(name), targets.TABLE_SUFFIXES, **written)
-    if seed is not None and name not in MADE and rows is None and n_links is None:
+    made = MADE.get(name)
+    any_size = made is not None and made.most is None
+    if seed is not None and not any_size and rows is None and n_links is None:
         raise InputError(
             f"--seed has nothing to draw: {name} is read whole. Leave it out, or give --rows or "
             "--links-output."
         )
-    if name in MADE and rows is not None and rows < len(MADE[name].class_names):
+    if made is None or rows is None:
+        return
+    if rows < len(made.class_names):
         raise InputError(
-            f"--rows is {rows}, but {name} has {len(MADE[name].class_names)} classes, and each "
+            f"--rows is {rows}, but {name} has {len(made.class_names)} classes, and each "
             "needs a row; take more."
         )
+    if made.most is not None and rows > made.most:
+        raise InputError(_too_many(name, rows, made.most))
+
+
+def _too_many(name: str, rows: int, n: int) -> str:
+    return f"--rows is {rows:,}, but {name} has {n:,} rows; take fewer."
 
 
 def _get(name: str, rows: int | None, seed: int) -> Dataset:
@@ -160,7 +170,7 @@ def _get(name: str, rows: int | None, seed: int) -> Dataset:
     if rows is None:
         return data
     if rows > n:
-        raise InputError(f"--rows is {rows:,}, but {name} has {n:,} rows; take fewer.")
+        raise InputError(_too_many(name, rows, n))
     return data.take(np.sort(np.random.default_rng(seed).permutation(n)[:rows]))
 
 
