@@ -104,10 +104,11 @@ export class Ask {
 
   /** After links that were written elsewhere: a pair that is known by now is not asked. */
   async forget() {
-    this.sent++;
+    const sent = ++this.sent;
     try {
       const reply = await this.page.api.get("/api/next");
       this.page.store.take(reply.state);
+      if (sent !== this.sent) return;
       const { current } = this;
       if (current && !reply.questions.some((one) => one.key === current.key)) this.current = null;
       this.accept(reply.questions);

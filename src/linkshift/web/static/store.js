@@ -72,8 +72,9 @@ export class Store {
     this.stale.clear();
     clearTimeout(this.timer);
     try {
-      this.take(await this.api.get("/api/state"), true);
+      const late = !this.take(await this.api.get("/api/state"), true);
       this.connected();
+      if (late) return this.need("state", ...what); // and read once more
       if (this.state.phase !== "ready") return this.later("state", "labels", "map", "questions");
       if (what.has("labels")) this.setLabels(new Int32Array(await this.api.bytes("/api/labels")));
       if (what.has("map")) this.setPlaces(new Float32Array(await this.api.bytes("/api/map")));
@@ -109,13 +110,18 @@ export class Store {
     if (!this.closed) this.timer = setTimeout(() => this.need("state", "labels", "map", "questions"), AGAIN);
   }
 
-  /** Take in a state, whole or the part that an answer comes back with. */
+  /**
+   * Take in a state, whole or the part that an answer comes back with; false if it is older than what
+   * is known by now. One that was asked for before an answer may well arrive after that.
+   */
   take(state, whole = false) {
-    if (!state) return;
+    if (!state) return true;
     const before = this.state;
+    if (this.online && before && older(state, before)) return false;
     this.state = whole ? state : { ...before, ...state };
     if (state.clusters) this.clusters = new Map(state.clusters.map((one) => [one.k, one]));
     this.say("state", before);
+    return true;
   }
 
   setLabels(labels) {
@@ -208,3 +214,7 @@ export class Store {
     if (this.known.size > KEPT) this.known.delete(this.known.keys().next().value);
   }
 }
+
+/** Whether a state is from before another: a server that was started anew may begin anywhere. */
+const older = (one, other) =>
+  one.version < other.version || (one.version === other.version && one.labels_version < other.labels_version);
