@@ -209,6 +209,7 @@ def test_rows_are_shown_as_was_asked(here, frame):
 
 def test_rows_that_are_images(here):
     X = np.random.default_rng(0).random((30, 12))
+    X[:, 5] = 0.25  # no part of what is clustered, but of the image
     np.save("pixels.npy", X)
     with Page("pixels.npy", "--no-browser", "--image", "pixels:3x4") as page:
         visitor = page.visitor()
