@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 from tests.helpers import blobs
+from tests.reference import active as twin
 
 from linkshift import Links, Session
 
@@ -23,6 +24,13 @@ def data(kind):
     if kind == "twice":
         X[n // 2 :], y[n // 2 :] = X[: n // 2], y[: n // 2]
     return (np.round(X / 2) if kind == "rounded" else X), y
+
+
+def closed(session):
+    """What follows from the links of a session, by the literal twin."""
+    links, n = session.links, len(session.labels_)
+    told = [(*pair, True) for pair in links.must.tolist()]
+    return twin.closure(told + [(*pair, False) for pair in links.cannot.tolist()], n)
 
 
 def answers(words=WORDS, sure=(1.0, 1.0, 0.9, 0.4), most=12):

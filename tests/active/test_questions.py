@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.active.sessions import KINDS, MOST, answers, ask_on, begin, data, kinds, pairs_of
+from tests.active.sessions import KINDS, MOST, answers, ask_on, begin, closed, data, kinds, pairs_of
 from tests.helpers import blobs, same_partition
-from tests.reference import active as twin
 
 from linkshift import Session
 from linkshift.active import memory as module
@@ -17,12 +16,6 @@ def few_rows_are_looked_at():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_ROWS", MOST)
         yield
-
-
-def closed(session):
-    links, n = session.links, len(session.labels_)
-    told = [(*pair, True) for pair in links.must.tolist()]
-    return twin.closure(told + [(*pair, False) for pair in links.cannot.tolist()], n)
 
 
 @settings(max_examples=20, deadline=None)
