@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from linkshift._core.messages import Refusal
 from linkshift.web.actions import Standing, planned
 from linkshift.web.desk import Desk
 from linkshift.web.engine import Labels, Questions
@@ -38,6 +39,7 @@ class StandIn:
         self.questions = Questions(-1, [])
         self.contradictions, self.exemplars = [], {}
         self.progress, self.estimate, self.places, self.phase = "", None, None, "looking"
+        self.remedy = ""
         self.on_change = None
         self.logs, self.asked, self.waited = [], [], []
         self.prompt = True  # whether fresh questions come in time
@@ -69,6 +71,11 @@ class StandIn:
             return planned(standing, about["do"], about["about"]).to_dict()
         return {"row": about["row"], "text": ["because"]}
 
+    async def again(self):
+        if not self.phase.startswith("failed"):
+            raise Refusal("Nothing has failed.", "Wait a moment.")
+        self.phase = "looking"
+
     async def stop(self):
         self.stopped = True
 
@@ -94,6 +101,20 @@ class StandIn:
         ]
         self.questions = Questions(known, found)
         self.on_change("questions")
+
+
+async def get(desk, path, status=200, **query):
+    """Ask a desk, as the page does by GET."""
+    reply = await desk.handle("GET", path, {k: str(v) for k, v in query.items()})
+    assert reply.status == status, reply.content
+    return reply.content
+
+
+async def post(desk, path, status=200, **body):
+    """Ask a desk, as the page does by POST."""
+    reply = await desk.handle("POST", path, {}, json.loads(json.dumps(body)))
+    assert reply.status == status, reply.content
+    return reply.content
 
 
 @asynccontextmanager

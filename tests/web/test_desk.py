@@ -1,6 +1,7 @@
 """What the desk answers, and what it writes before it does; with a stand-in for the worker."""
 
 import asyncio
+import gc
 import json
 import sqlite3
 
@@ -397,8 +398,9 @@ def test_what_others_write_is_looked_for_by_itself(at, monkeypatch):
             body = {"a": "r0", "b": "r1", "word": "same", "confidence": 1.0}
             store.append([Event("answer", {**body, "purpose": "learn", "by": "question"})], "Ben")
         changes = desk.changes()
+        await anext(changes)  # that all may be new
         change = await asyncio.wait_for(anext(changes), 10)
-        assert "questions" in change["what"]
+        assert change["what"] == ["questions"]
         assert (await get(desk, "/api/links"))["links"][0]["who"] == "Ben"
         await changes.aclose()
 
@@ -720,9 +722,59 @@ def test_changes_are_told_together_and_end_with_the_desk(at):
         assert change == {"version": 1, "labels_version": 1, "what": ["labels", "map"]}
         desk.hush()
         await asyncio.wait_for(listening, 5)
-        assert desk._ears == set()
+        assert len(desk._ears) == 0
 
     at(test)
+
+
+def test_who_begins_to_listen_is_told_that_all_may_be_new_and_misses_nothing(at):
+    async def test(desk):
+        changes = desk.changes()  # from here on, though nobody reads yet
+        desk.engine.cluster(LABELS)
+        first = await anext(changes)
+        assert {"labels", "map", "questions", "settings"} <= set(first["what"])
+        assert first["labels_version"] == 1
+        desk.tell("map")
+        assert (await anext(changes))["what"] == ["map"]
+
+    at(test)
+
+
+def test_who_leaves_without_a_word_is_forgotten(at):
+    async def test(desk):
+        changes = desk.changes()
+        assert len(desk._ears) == 1
+        del changes  # never begun
+        gc.collect()
+        read = desk.changes()
+        await anext(read)
+        del read
+        gc.collect()
+        await asyncio.sleep(0.01)
+        assert len(desk._ears) == 0
+
+    at(test)
+
+
+def test_looks_for_others_go_on_after_a_mistake(at, monkeypatch, capsys):
+    monkeypatch.setattr("linkshift.web.desk._POLL", 0.01)
+
+    async def test(desk):
+        looks, poll = [], desk.ledger.poll
+
+        async def mistaken():
+            looks.append(1)
+            if len(looks) < 3:
+                raise KeyError("a mistake of ours")
+            return await poll()
+
+        desk.ledger.poll = mistaken
+        while len(looks) < 4:
+            await asyncio.sleep(0.01)
+        await post(desk, "/api/answer", a=0, b=1, word="same")
+
+    at(test)
+    assert "a mistake of ours" in capsys.readouterr().err
 
 
 # --- stores that cannot be written ----------------------------------------------------------------

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tests.helpers import blobs
 from linkshift import Links, Session
 from linkshift._core.labels import first_come
 from linkshift._core.messages import Refusal
-from linkshift.web.engine import Engine
+from linkshift.web.engine import Engine, _reason
 
 LONG = 120  # seconds that nothing here should need
 
@@ -204,24 +205,57 @@ def test_worker_that_is_killed_is_started_again_where_it_was():
     assert all(gone(pid) for pid in pids)
 
 
+async def kill_until_it_has_failed(engine):
+    pids = []
+    while not engine.phase.startswith("failed"):
+        process = engine._process
+        if process is not None and process.pid not in pids:
+            pids.append(process.pid)
+            os.kill(process.pid, signal.SIGKILL)
+        await asyncio.sleep(0.01)
+    return pids
+
+
 @pytest.mark.skipif(os.name != "posix", reason="processes are ended by signals")
-def test_worker_that_is_killed_too_often_has_failed():
+@pytest.mark.parametrize("within", [60.0, 0.0])  # 0: as if between two ends there were minutes
+def test_worker_that_is_killed_too_often_has_failed_and_is_tried_again(monkeypatch, within):
+    monkeypatch.setattr("linkshift.web.engine._WITHIN", within)
     X, _ = rows()
 
     async def play(engine):
-        pids = []
-        while not engine.phase.startswith("failed"):
-            process = engine._process
-            if process is not None and process.pid not in pids:
-                pids.append(process.pid)
-                os.kill(process.pid, signal.SIGKILL)
-            await asyncio.sleep(0.01)
+        engine.send(4, [], [])
+        pids = await kill_until_it_has_failed(engine)
         assert len(pids) == 4  # the first, and three that were started again
+        assert "SIGKILL, as systems do where memory runs out" in engine.phase
+        assert "try again" in engine.remedy
         with pytest.raises(Refusal, match="stopped"):
             await engine.request("why", row=3)
         engine.send(5, [], [])  # is kept, and does no harm
+        await engine.again()
+        assert (engine.phase, engine.remedy) == ("looking", "")
+        await until(lambda: engine.phase == "ready")
+        assert engine.labels.version == 5
+        with pytest.raises(Refusal, match="Nothing has failed"):
+            await engine.again()
 
     played(play, X)
+
+
+@pytest.mark.parametrize(
+    ("last", "status", "told", "remedy"),
+    [
+        ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 9 TiB", 1, "memory: numpy",
+         "Close"),
+        ("KeyError: 3", 1, "stopped: KeyError: 3", "take the last answer back"),
+        ("", -11, "SIGSEGV", "memory"),
+        ("", 1, "without a word", "Try again"),
+    ],
+)  # fmt: skip
+def test_why_a_worker_stopped_is_said_in_words(last, status, told, remedy):
+    process = SimpleNamespace(last_words=lambda: last, status=status)
+    found = _reason(process)
+    assert told in found[0]
+    assert remedy in found[1]
 
 
 def test_data_that_are_none_are_tried_once():
@@ -231,7 +265,10 @@ def test_data_that_are_none_are_tried_once():
     async def play(engine):
         await until(lambda: engine.phase.startswith("failed"))
         assert "NaN" in engine.phase
+        assert "Correct the table" in engine.remedy
         assert engine._crashes == []
+        await engine.again()  # it is no better by itself
+        await until(lambda: engine.phase.startswith("failed"))
 
     played(play, X)
 
@@ -241,7 +278,7 @@ def test_data_that_are_none_are_tried_once():
 SERVER = """
 import asyncio, sys
 import numpy as np
-from linkshift.web.engine import Engine
+from linkshift.web.engine import Engine, _reason
 
 async def main():
     X = np.random.default_rng(0).normal(size=(2000, 6))

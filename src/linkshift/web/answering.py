@@ -12,8 +12,9 @@ from linkshift.web.store import Event
 if TYPE_CHECKING:
     from linkshift.web.desk import Desk
 
-__all__ = ["answer", "answer_event", "following", "keep", "questions", "undo"]
+__all__ = ["answer", "answer_event", "following", "fresh", "keep", "overtake", "questions", "undo"]
 
+_MOST_OVERTAKEN = 100
 _PATIENCE = 0.02  # seconds for a fresh question; after that the prepared ones do
 
 
@@ -31,15 +32,24 @@ def questions(desk: Desk) -> list[dict[str, Any]]:
     ]
 
 
+def _next(desk: Desk) -> dict[str, Any]:
+    """Give the questions, with the two rows of the first, so that it can be shown at once."""
+    from linkshift.web.showing import shown_row
+
+    found = questions(desk)
+    rows = [shown_row(desk, found[0][end]) for end in "ab"] if found else []
+    return {"questions": found, "rows": rows, "state": short_state(desk)}
+
+
 async def following(desk: Desk, _: Asked) -> dict[str, Any]:
     """Say what to ask next."""
-    return {"questions": questions(desk), "state": short_state(desk)}
+    return _next(desk)
 
 
 async def fresh(desk: Desk) -> dict[str, Any]:
     """Say what to ask next, by what was just said if that takes no longer than a moment."""
-    await desk.engine.fresh(desk.ledger.version, _PATIENCE)
-    return {"questions": questions(desk), "state": short_state(desk)}
+    await desk.engine.fresh(desk.ledger.told, _PATIENCE)
+    return _next(desk)
 
 
 async def answer(desk: Desk, asked: Asked) -> dict[str, Any]:
@@ -83,15 +93,15 @@ async def undo(desk: Desk, asked: Asked) -> dict[str, Any]:
     """Take back the last action, or the one that is named."""
     record = desk.ledger.record
     action = asked.body.get("action")
-    action = record.undoable if action is None else whole(action, "action", 1)
+    action = desk.ledger.undoable if action is None else whole(action, "action", 1)
     if action is None:
         raise Refused(409, "There is nothing to take back.")
     record.check_undo(action)
     told = in_words(desk, action)
     of_it = [put for put in desk.ledger.answers if put.action == action]
     await desk.ledger.append([Event("undo", {"action": action})], desk.who)
-    question = None
-    if len(of_it) == 1:
+    question = desk.overtaken.pop(action, None)
+    if len(of_it) == 1 and of_it[0].by == "question":
         put = of_it[0]
         question = {
             "key": f"{put.a}-{put.b}-{put.purpose}",
@@ -102,7 +112,17 @@ async def undo(desk: Desk, asked: Asked) -> dict[str, Any]:
             "at_stake": 0.0,
             "probability": None,
         }
+    elif question is not None and desk.ledger.needless(question["a"], question["b"]):
+        question = None  # it was answered otherwise, too
     return {"undone": told, "action": action, "question": question, **await fresh(desk)}
+
+
+def overtake(desk: Desk, asked: Any, action: int) -> None:
+    """Remember the question on the page if an action has answered it: undo asks it again."""
+    if asked is not None and desk.ledger.needless(asked["a"], asked["b"]):
+        desk.overtaken[action] = asked
+        while len(desk.overtaken) > _MOST_OVERTAKEN:
+            del desk.overtaken[next(iter(desk.overtaken))]
 
 
 async def keep(desk: Desk, asked: Asked) -> dict[str, Any]:

@@ -73,7 +73,8 @@ def application(desk: Desk) -> Starlette:
         return _plain(reply.content, reply.status, reply.headers)
 
     async def events(_: Request) -> Response:
-        return StreamingResponse(_stream(desk), media_type="text/event-stream")
+        # It listens before the page is told that it does.
+        return StreamingResponse(_stream(desk.changes(_BEAT)), media_type="text/event-stream")
 
     async def refused(_: Request, error: Any) -> Response:
         words = {
@@ -112,10 +113,10 @@ async def _json(request: Request) -> dict[str, Any]:
     return found
 
 
-async def _stream(desk: Desk) -> AsyncIterator[str]:
+async def _stream(changes: AsyncIterator[dict[str, Any] | None]) -> AsyncIterator[str]:
     """Say what has changed, as it does, until either side leaves."""
     yield ": here\n\n"
-    async for change in desk.changes(_BEAT):
+    async for change in changes:
         yield (
             ": still here\n\n"
             if change is None

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+import traceback
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Self
+from weakref import WeakSet
 
 from linkshift._core.messages import Refusal
 from linkshift._core.text import counted
-from linkshift.web import answering, mending, out, showing, state
+from linkshift.web import answering, mending, out, settings, showing, state
 from linkshift.web.engine import Engine
 from linkshift.web.ledger import Ledger
 from linkshift.web.material import Material
@@ -26,6 +28,7 @@ __all__ = ["Desk"]
 
 _POLL = 1.0  # seconds between looks at what others have written
 _TELLS = {"progress": "estimate", "phase": "notes"}  # what the page calls it
+_ALL = ("clusters", "estimate", "labels", "map", "names", "notes", "questions", "settings")
 
 
 class Desk:
@@ -44,8 +47,10 @@ class Desk:
         self.material, self.ledger, self.engine, self.who = material, ledger, engine, who
         self.notes: tuple[str, ...] = ()
         self.cached: dict[str, tuple[Any, Any]] = {}  # what is worked out once of something
-        self._ears: set[_Ear] = set()
+        self.overtaken: dict[int, dict[str, Any]] = {}  # questions that actions answered
+        self._ears: WeakSet[_Ear] = WeakSet()  # who has left without a word is gone
         self._hushed = False
+        self._sent = -1  # which version of the log the engine has
         self._poll: asyncio.Task[None] | None = None
 
     @classmethod
@@ -90,13 +95,15 @@ class Desk:
             with suppress(asyncio.CancelledError):
                 await self._poll
             self._poll = None
-            await self.engine.stop()
-            await self.ledger.close()
+            try:
+                await self.engine.stop()
+            finally:
+                await self.ledger.close()
 
     def hush(self) -> None:
         """End the streams of events."""
         self._hushed = True
-        for ear in self._ears:
+        for ear in [*self._ears]:
             ear.called.set()
 
     # Requests ------------------------------------------------------------------------------------
@@ -142,10 +149,17 @@ class Desk:
 
     # What happens --------------------------------------------------------------------------------
 
-    async def changes(self, beat: float = 15.0) -> AsyncIterator[dict[str, Any] | None]:
-        """Say what has changed, as it does; None where nothing has for ``beat`` seconds."""
-        ear = _Ear()
+    def changes(self, beat: float = 15.0) -> AsyncIterator[dict[str, Any] | None]:
+        """Say what has changed, as it does; None where nothing has for ``beat`` seconds.
+
+        It listens from this call on, and says first that all may be new: whoever begins to listen
+        has read something before, or was away, and has missed nothing.
+        """
+        ear = _Ear(_ALL)
         self._ears.add(ear)
+        return self._heard(ear, beat)
+
+    async def _heard(self, ear: _Ear, beat: float) -> AsyncIterator[dict[str, Any] | None]:
         try:
             while not self._hushed:
                 try:
@@ -162,7 +176,7 @@ class Desk:
 
     def tell(self, *what: str) -> None:
         """Say to all who listen that something is new."""
-        for ear in self._ears:
+        for ear in [*self._ears]:
             ear.what.update(what)
             ear.called.set()
 
@@ -175,9 +189,11 @@ class Desk:
 
     def _written(self, entries: list[Entry]) -> None:
         kinds = {entry.kind for entry in entries}
-        if kinds & {"answer", "link", "undo", "data"}:
+        if self.ledger.told > self._sent:
             self._send()
-        self.tell("questions", *(("names",) if kinds & {"name", "undo"} else ()))
+        what = {"setting": "settings", "name": "names"}
+        also = ("names",) if "undo" in kinds else ()
+        self.tell(*(what.get(kind, "questions") for kind in kinds), *also)
 
     def _changed(self, what: str) -> None:
         if what == "labels":
@@ -187,13 +203,18 @@ class Desk:
 
     def _send(self) -> None:
         ledger = self.ledger
-        self.engine.send(ledger.version, ledger.given_log(), ledger.answer_log())
+        self._sent = ledger.told
+        self.engine.send(ledger.told, ledger.given_log(), ledger.answer_log())
 
     async def _look_for_others(self) -> None:
         while True:
             await asyncio.sleep(_POLL)
-            with suppress(Refusal):  # it is told when something is to be written
+            try:
                 await self.ledger.poll()
+            except Refusal:
+                pass  # it is told when something is to be written
+            except Exception:  # of ours: the next look may do, and somebody should know
+                traceback.print_exc()
 
     def all_notes(self) -> list[str]:
         """Say what those who look should know."""
@@ -210,8 +231,15 @@ class Desk:
 class _Ear:
     """Somebody who listens."""
 
-    def __init__(self) -> None:
-        self.called, self.what = asyncio.Event(), set[str]()
+    def __init__(self, what: Iterable[str]) -> None:
+        self.called, self.what = asyncio.Event(), set(what)
+        self.called.set()
+
+
+async def again(desk: Desk, _: Asked) -> dict[str, Any]:
+    """Start what clusters anew, where it has failed."""
+    await desk.engine.again()
+    return {"state": state.short_state(desk)}
 
 
 _ROUTES: dict[str, dict[str, Any]] = {
@@ -220,6 +248,8 @@ _ROUTES: dict[str, dict[str, Any]] = {
     r"/api/answer": {"POST": answering.answer},
     r"/api/undo": {"POST": answering.undo},
     r"/api/keep": {"POST": answering.keep},
+    r"/api/settings": {"POST": settings.change},
+    r"/api/again": {"POST": again},
     r"/api/plan": {"POST": mending.plan},
     r"/api/act": {"POST": mending.act},
     r"/api/name": {"POST": mending.name},

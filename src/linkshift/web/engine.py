@@ -9,6 +9,7 @@ Whoever reads finds the last of each, with the version of the log that it is of.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
@@ -67,6 +68,8 @@ class Engine:
         The map, float32; twice new at the beginning, and then no more.
     phase : str
         "looking" until there are questions and labels, then "ready"; "failed: ..." with the reason.
+    remedy : str
+        What may help where it has failed; `again` tries it once more.
     on_change : callable or None
     """
 
@@ -78,13 +81,13 @@ class Engine:
         self.progress = ""
         self.estimate: dict[str, Any] | None = None
         self.places: NDArray[np.float32] | None = None
-        self.phase = "looking"
+        self.phase, self.remedy = "looking", ""
         self.on_change: Callable[[str], None] | None = None
         self._X: NDArray[np.float64] = np.zeros((0, 0))
         self._settings: dict[str, Any] = {}
         self._log: dict[str, Any] | None = None
         self._process: Process | None = None
-        self._crashes: list[float] = []
+        self._crashes: list[tuple[float, int]] = []  # when, and at which version
         self._numbers = count(1)
         self._requests: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
@@ -186,6 +189,13 @@ class Engine:
         finally:
             self._requests.pop(number, None)
 
+    async def again(self) -> None:
+        """Start the worker once more, after it has failed."""
+        if not self.phase.startswith("failed"):
+            raise Refusal("Nothing has failed.", "Wait a moment.")
+        self._crashes.clear()
+        self._anew()
+
     async def stop(self) -> None:
         """End the worker. May be called twice."""
         process, self._process = self._process, None
@@ -228,7 +238,7 @@ class Engine:
             self._reply(head, arrays)
         elif kind == "failed":  # it will not be better next time
             self._process = None
-            self._fail(head["text"])
+            self._fail(head["text"], _REMEDIES["unfit"])
         else:
             getattr(self, f"_take_{kind}")(head, arrays)
             if self.phase == "looking" and min(self.questions.version, self.labels.version) >= 0:
@@ -275,18 +285,28 @@ class Engine:
     def _ended(self, process: Process) -> None:
         """Start again, unless it has stopped too often of late."""
         now, self._process = monotonic(), None
-        self._crashes = [one for one in self._crashes if one > now - _WITHIN] + [now]
+        version = -1 if self._log is None else self._log["version"]
+        late = [one for one in self._crashes if one[0] > now - _WITHIN or one[1] == version]
+        self._crashes = [*late, (now, version)]
         self._give_up(f"{_LOST}, and is started again.")
-        last = process.last_words()
-        if len(self._crashes) > _RESTARTS:
-            self._fail(last or f"{_LOST} without a word.")
+        # Of one log it stops each time, however long it takes to get there.
+        at_this = sum(one[1] == version for one in self._crashes)
+        in_short = sum(one[0] > now - _WITHIN for one in self._crashes)
+        if max(at_this, in_short) > _RESTARTS:
+            self._fail(*_reason(process))
             return
+        self._anew()
+
+    def _anew(self) -> None:
+        """Start a worker in the place of one that is gone; prepared questions stay meanwhile."""
+        self.remedy = ""
         self._enter("looking")
         self.questions = self.questions._replace(version=-1)
         self._begin()
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: str, remedy: str) -> None:
         self._give_up(f"{_LOST}: {why}")
+        self.remedy = remedy
         self._enter(f"failed: {why}")
 
     def _give_up(self, why: str) -> None:
@@ -304,6 +324,28 @@ class Engine:
     def _tell(self, what: str) -> None:
         if self.on_change is not None:
             self.on_change(what)
+
+
+def _reason(process: Process) -> tuple[str, str]:
+    """Say in words why a worker stopped, and what may help."""
+    last, status = process.last_words(), process.status
+    if "MemoryError" in last:
+        return f"There is too little memory: {last}", _REMEDIES["memory"]
+    if last:
+        return f"{_LOST}: {last}", _REMEDIES["crash"]
+    if status is not None and status < 0:
+        name = signal.Signals(-status).name if -status in signal.valid_signals() else -status
+        why = ", as systems do where memory runs out" if name == "SIGKILL" else ""
+        return f"{_LOST}: it was ended by {name}{why}.", _REMEDIES["memory"]
+    return f"{_LOST} without a word.", _REMEDIES["crash"]
+
+
+_REMEDIES = {
+    "unfit": "Correct the table or its links, and start the command anew; answers are kept.",
+    "memory": "Close what else takes memory, and try again; answers are kept.",
+    "crash": "Try again; if it stays so, take the last answer back, and try once more. Answers are "
+    "kept.",
+}
 
 
 def _still(array: NDArray[Any]) -> NDArray[Any]:

@@ -196,7 +196,8 @@ class Places:
     now : Fingerprint
         The present data.
     history : mapping of int to Fingerprint
-        All data there were (`Store.history`), by their number in an entry.
+        All data there were (`Store.history`, or `Store.prints` that reads one when it is asked
+        for), by their number in an entry.
 
     Examples
     --------
@@ -209,8 +210,12 @@ class Places:
     """
 
     def __init__(self, now: Fingerprint, history: Mapping[int, Fingerprint]) -> None:
-        self.now, self._history = now, dict(history)
+        self.now, self._history = now, history
         self._places: dict[int, NDArray[np.int64]] = {}
+
+    def key(self, row: int) -> Id:
+        """Give what an entry calls a row: its id, or its number where it has none."""
+        return row if self.now.ids is None else self.now.ids[row]
 
     def row(self, name: Id, data: int) -> int | None:
         """Give the row of a name in data of a number; None where it is not there now.
@@ -218,14 +223,16 @@ class Places:
         Names of before there were any data (number 0), as links that were imported, are
         found by how they are written, as in every file of links.
         """
-        if data not in self._history:
+        before = self._history.get(data) if data else None
+        if before is None:
             return self._by_text(name)
-        before = self._history[data]
         row = before.row_of.get(name) if before.ids is not None else name
         if not isinstance(row, int) or not 0 <= row < before.n_rows:
             # An id that was never there when the answer came may have come since.
             known = before.ids is not None and self.now.ids is not None
             return self._by_text(name) if known else None
+        if before is self.now:
+            return row
         if data not in self._places:
             self._places[data] = matched(before, self.now)
         found = int(self._places[data][row])

@@ -7,6 +7,7 @@ it counts from was settled when the table was read.
 from __future__ import annotations
 
 import struct
+import threading
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ Kind = Literal["table", "text", "image", "audio"]
 MOST_COLUMNS = 20  # where nobody says which
 _MOST_LETTERS = 20_000  # of a cell: more is no text to compare
 _MOST_FOUND = 50
+_KEPT = 2_000  # letters of a row, ready to be searched
 _MOST_BYTES = 2**28  # of a file
 _SHORT = 12  # letters of a number that is shown whole
 _SNIFFED = 4096
@@ -71,7 +73,8 @@ class Items:
     folder: Path = Path()
     pixels: tuple[int, int] | None = None
     note: str = ""
-    _searched: list[str] = field(default_factory=list, repr=False)
+    _searched: list[str | None] = field(default_factory=list, repr=False)
+    _door: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder).absolute())
@@ -153,15 +156,23 @@ class Items:
         n = len(next(iter(self.cells.values()), ())) if self.ids is None else len(self.ids)
         exact = [row for row in range(n) if wanted == self._name(row)]
         found = dict.fromkeys(exact)
-        if not self._searched:
-            lines = ("\n".join(filter(None, self.texts(row))).casefold() for row in range(n))
-            self._searched.extend(lines)
-        for row, line in enumerate(self._searched):
+        for row, line in enumerate(self._lines(n)):
             if len(found) >= _MOST_FOUND:
                 break
-            if wanted in line or wanted in self._name(row):
+            if wanted in (self._line(row) if line is None else line) or wanted in self._name(row):
                 found[row] = None
         return list(found)[:_MOST_FOUND]
+
+    def _lines(self, n: int) -> list[str | None]:
+        """Give what rows show, to be searched; None of a row that is too long to be kept."""
+        with self._door:  # several may search at a time
+            if not self._searched:
+                lines = (self._line(row) for row in range(n))
+                self._searched.extend(line if len(line) <= _KEPT else None for line in lines)
+            return self._searched
+
+    def _line(self, row: int) -> str:
+        return "\n".join(filter(None, self.texts(row))).casefold()
 
     def _name(self, row: int) -> str:
         return str(row if self.ids is None else self.ids[row]).casefold()

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from linkshift.active.known import Told
 from linkshift.web.closing import Closing
+from linkshift.web.fingerprint import Places
 from linkshift.web.record import Record
-from linkshift.web.rows import Rows
 from linkshift.web.store import Entry, Event, Store
 
 __all__ = ["Ledger", "Put"]
 
 T = TypeVar("T")
+_ASIDE = ("name", "setting")  # what no cluster depends on
 
 
 class Put(NamedTuple):
@@ -56,23 +57,24 @@ class Ledger:
     ----------
     store : Store
         Where it stands.
-    rows : Rows
+    rows : Places
         Which rows of the data its keys name.
     who : str
         Who answers here.
     """
 
-    def __init__(self, store: Store, rows: Rows, who: str = "") -> None:
+    def __init__(self, store: Store, rows: Places, who: str = "") -> None:
         self.store, self.rows, self.who = store, rows, who
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="linkshift-store")
         self._last = 0  # seq that the thread has read; only the thread looks at it
         self.on_entries: Callable[[list[Entry]], None] | None = None
         self.on_change: Callable[[], None] | None = None
         self.aside: frozenset[tuple[int, int]] = frozenset()  # pairs the worker has set aside
+        self.others: set[int] = set()  # actions of other people, since this page was opened
         self.n_replays = 0  # between two of these only pairs came of which nobody had spoken
         entries = store.entries()
         self._last = entries[-1].seq if entries else 0
-        self.version = self._last
+        self.version = self.told = self._last  # told: seq of the last that clusters depend on
         self.record = Record.of(entries)
         self._replay()
 
@@ -81,15 +83,11 @@ class Ledger:
     async def append(self, events: Sequence[Event], who: str | None = None) -> list[Entry]:
         """Write one action; it is on the disk and taken in when this returns. Gives its entries."""
         name = self.who if who is None else who
-        mine, new = await self._in_thread(lambda: self._written(events, name))
-        self._take(new)
-        return mine
+        return await self._taken_in(lambda: self._written(events, name))
 
     async def poll(self) -> bool:
         """Take in what others have written to the file; whether there was something."""
-        new = await self._in_thread(self._read)
-        self._take(new)
-        return bool(new)
+        return await self._taken_in(self._read)
 
     async def in_turn(self, work: Callable[[Store], T]) -> T:
         """Do something with the store, after all that was asked for before."""
@@ -101,37 +99,72 @@ class Ledger:
         self._thread.shutdown()
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        # Shielded: what was asked to be written is taken in even if whoever asked has left.
         running = asyncio.get_running_loop().run_in_executor(self._thread, work)
         return await asyncio.shield(running)
 
+    async def _taken_in(self, work: Callable[[], tuple[T, list[Entry]]]) -> T:
+        """Do what gives new entries, and take these in, also where whoever asked has left.
+
+        The end of the work does it, not whoever waits for it: so all comes in the order of the log.
+        """
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[T] = loop.create_future()
+
+        def take(done: asyncio.Future[tuple[T, list[Entry]]]) -> None:
+            try:
+                found, new = done.result()
+                self._take(new)
+            except BaseException as error:
+                if not told.done():
+                    told.set_exception(error)
+                return
+            if not told.done():
+                told.set_result(found)
+
+        loop.run_in_executor(self._thread, work).add_done_callback(take)
+        return await told
+
     def _written(self, events: Sequence[Event], who: str) -> tuple[list[Entry], list[Entry]]:
         """Append, and give what is new with what others have written before it."""
+        if not self.store.data:  # the file could not be written when it was opened
+            self.store.keep_data(self.rows.now, who)
         mine = self.store.append(events, who)
         new = mine
         if mine and mine[0].seq != self._last + 1:
             new = self.store.entries(after=self._last)
+            self._note(new)
         self._last = new[-1].seq if new else self._last
         return mine, new
 
-    def _read(self) -> list[Entry]:
+    def _read(self) -> tuple[bool, list[Entry]]:
         if not self.store.changed():
-            return []
+            return False, []
         new = self.store.entries(after=self._last)
+        self._note(new)
         self._last = new[-1].seq if new else self._last
-        return new
+        return bool(new), new
+
+    def _note(self, new: Iterable[Entry]) -> None:
+        """Note what other people did on pages of theirs; what was imported is nobody's."""
+        self.others.update(
+            entry.action
+            for entry in new
+            if entry.kind in ("answer", "name")
+            and "said" not in entry.body
+            and entry.who not in ("", self.who)
+        )
 
     # What it says --------------------------------------------------------------------------------
 
     def _take(self, new: list[Entry]) -> None:
         """Take in what was written; plain answers to new pairs without replaying all."""
-        if not new:
-            return
         new = [entry for entry in new if entry.seq > self.version]
         if not new:
             return
         self.record = self.record.then(new)
         self.version = new[-1].seq
+        if any(entry.kind not in _ASIDE for entry in new):
+            self.told = self.version
         if not self._grown(new):
             self._replay()
         if self.on_entries is not None:
@@ -143,7 +176,7 @@ class Ledger:
         """Add answers to pairs that nobody spoke of before; False where it takes a replay."""
         for entry in new:
             body = entry.body
-            if entry.kind in ("name", "setting"):
+            if entry.kind in _ASIDE:
                 continue
             if entry.kind != "answer":
                 return False
@@ -210,6 +243,11 @@ class Ledger:
         """Whether something was said of a pair after some version of the log."""
         put = self.last.get((min(a, b), max(a, b)))
         return put is not None and put.seq > version
+
+    @property
+    def undoable(self) -> int | None:
+        """The newest action that can be taken back, but for what others did on their pages."""
+        return self.record.newest(self.others)
 
     @property
     def n_unknown(self) -> int:

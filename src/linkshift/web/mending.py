@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from linkshift.web.answering import answer_event, fresh
+from linkshift.web.answering import answer_event, fresh, overtake, questions
 from linkshift.web.events import Event
 from linkshift.web.replies import Asked, Refused, row_of, rows_of, whole
 from linkshift.web.state import short_state
@@ -57,7 +57,10 @@ def _many(desk: Desk, given: Any) -> list[int]:
 
 
 async def act(desk: Desk, asked: Asked) -> dict[str, Any]:
-    """Write the answers of an action as they were shown, and a name with them: undone as one."""
+    """Write the answers of an action as they were shown, and a name with them: undone as one.
+
+    ``asked`` is the key of the question on the page; if this answers it, undo gives it back.
+    """
     do, links = asked.body.get("do"), asked.body.get("links", [])
     if not isinstance(do, str) or do not in _BY:
         raise Refused(400, f"do is none of {', '.join(_BY)}.")
@@ -75,7 +78,9 @@ async def act(desk: Desk, asked: Asked) -> dict[str, Any]:
         events.append(_name_event(desk, asked.body))
     if not events:
         raise Refused(400, "There is nothing to write.")
+    on_page = next((one for one in questions(desk) if one["key"] == asked.body.get("asked")), None)
     entries = await desk.ledger.append(events, desk.who)
+    overtake(desk, on_page, entries[-1].action)
     return {"seq": entries[-1].seq, "n": len(entries), **await fresh(desk)}
 
 

@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from linkshift.web.fingerprint import Fingerprint, difference
+from linkshift.web.fingerprint import Fingerprint, Places, difference
 from linkshift.web.material import Material
-from linkshift.web.rows import Rows
 from linkshift.web.store import Store, StoreError
 
 __all__ = ["Opened", "open_store"]
@@ -18,7 +17,7 @@ class Opened(NamedTuple):
     """A store that is open, for rows."""
 
     store: Store
-    rows: Rows
+    rows: Places
     notes: Sequence[str] = ()
 
 
@@ -40,14 +39,12 @@ def open_store(path: str | os.PathLike[str], material: Material, who: str = "") 
     try:
         before = store.last_data()
         told = str(difference(before, now))
-        seq = -1  # of a file that cannot be written: these data have no number there
         try:
             store.keep_data(now, who)
-            seq = store.data
         except StoreError:
             if store.read_only is None:
                 raise
-        return Opened(store, Rows(now, seq, store.history), (told,) if told else ())
+        return Opened(store, Places(now, store.prints), (told,) if told else ())
     except BaseException:
         store.close()
         raise

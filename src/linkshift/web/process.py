@@ -62,6 +62,11 @@ class Process:
         self._threads[1].join(_PATIENCE)
         return self._words[-1] if self._words else ""
 
+    @property
+    def status(self) -> int | None:
+        """How it has ended, below zero by a signal; None while it runs."""
+        return self._process.poll()
+
     def stop(self) -> None:
         """End it, and wait until it is gone."""
         self._out.put(None)

@@ -7,7 +7,7 @@ an undo gives what it would give without the action that was taken back.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -95,6 +95,8 @@ class Record:
         Those that were not taken back, in order.
     settings : mapping
         The last value of each key; undo leaves them alone.
+    personal : mapping
+        The same of each person: from who to key to value.
     taken_back : mapping
         From action to the entry that took it back.
     n_entries, last_seq : int
@@ -118,6 +120,7 @@ class Record:
     links: tuple[Given, ...] = ()
     named: tuple[Name, ...] = ()  # all that stand; `names` are those that no other one replaced
     settings: Mapping[str, Any] = field(default_factory=dict)
+    personal: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     taken_back: Mapping[int, Entry] = field(default_factory=dict)
     n_entries: int = 0
     last_seq: int = 0
@@ -148,8 +151,15 @@ class Record:
     @cached_property
     def undoable(self) -> int | None:
         """The newest action that answered, linked or named, and still stands."""
-        last = [part[-1].action for part in self._parts if part]
-        return max(last, default=None)
+        return self.newest()
+
+    def newest(self, but: Collection[int] = ()) -> int | None:
+        """Give the newest of the actions that can be taken back, but for some."""
+        last = (
+            next((one.action for one in reversed(part) if one.action not in but), None)
+            for part in self._parts
+        )
+        return max((action for action in last if action is not None), default=None)
 
     def stands(self, action: int) -> bool:
         """Whether an action answered, linked or named, and was not taken back."""
@@ -204,6 +214,9 @@ class _More:
         self._before = record
         self._answers, self._links, self._named = ([*part] for part in record._parts)
         self._settings: dict[str, Any] = dict(record.settings)
+        self._personal: dict[str, dict[str, Any]] = {
+            who: dict(theirs) for who, theirs in record.personal.items()
+        }
         self._undone: dict[int, Entry] = {}
         self._last_seq, self._data, self.n = record.last_seq, record.last_data, 0
 
@@ -231,6 +244,7 @@ class _More:
             )
         elif kind == "setting":
             self._settings[body["key"]] = body["value"]
+            self._personal.setdefault(who, {})[body["key"]] = body["value"]
         elif kind == "undo":
             self._undo(body["action"], entry)
         elif kind == "data":
@@ -269,6 +283,7 @@ class _More:
             links,
             named,
             settings=MappingProxyType(self._settings),
+            personal=MappingProxyType(self._personal),
             taken_back=taken_back,
             n_entries=before.n_entries + self.n,
             last_seq=self._last_seq,

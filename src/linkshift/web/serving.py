@@ -26,6 +26,7 @@ from linkshift.web.guard import Guard
 __all__ = ["Door", "annotator", "listening", "serve"]
 
 _HERE, _ANYWHERE = "127.0.0.1", "0.0.0.0"  # the second only where other machines may come
+_LINE = 600  # seconds that a connection stays open without a request
 _PATIENCE = 3  # seconds that requests have to end when the server does
 
 
@@ -132,6 +133,8 @@ async def serve(
             access_log=False,  # it would hold the token
             proxy_headers=False,
             server_header=False,
+            # Longer than people look at a pair: a key should not meet a line that is being closed.
+            timeout_keep_alive=_LINE,
             timeout_graceful_shutdown=_PATIENCE,
         )
         server = _Server(config, lambda: ready(desk))

@@ -16,7 +16,18 @@ from linkshift.web.state import disagreeing, names_of
 if TYPE_CHECKING:
     from linkshift.web.desk import Desk
 
-__all__ = ["cluster", "doctor", "labels", "links", "media", "places", "rows", "search", "why"]
+__all__ = [
+    "cluster",
+    "doctor",
+    "labels",
+    "links",
+    "media",
+    "places",
+    "rows",
+    "search",
+    "shown_row",
+    "why",
+]
 
 _BYTES = "application/octet-stream"
 _MOST_COUNT = 500
@@ -26,10 +37,13 @@ _SPAN = re.compile(r"bytes=(\d{0,15})-(\d{0,15})", re.ASCII)
 async def rows(desk: Desk, asked: Asked) -> dict[str, Any]:
     """Show rows."""
     given = asked.query.get("rows", "")
-    return {"rows": [_row(desk, row) for row in rows_of(desk, given.split(",") if given else [])]}
+    return {
+        "rows": [shown_row(desk, row) for row in rows_of(desk, given.split(",") if given else [])]
+    }
 
 
-def _row(desk: Desk, row: int) -> dict[str, Any]:
+def shown_row(desk: Desk, row: int) -> dict[str, Any]:
+    """Give what the page shows of a row."""
     items, labels = desk.material.items, desk.engine.labels
     return {
         "row": row,
@@ -133,7 +147,7 @@ async def doctor(desk: Desk, _: Asked) -> dict[str, Any]:
 def _blamed(desk: Desk, one: dict[str, Any]) -> dict[str, Any]:
     """Add to an answer of a contradiction who gave it, and in which action."""
     put = desk.ledger.last.get((min(one["a"], one["b"]), max(one["a"], one["b"])))
-    if put is None:  # taken back in the meantime
+    if put is None or put.word != one["word"]:  # taken back in the meantime, or said otherwise
         return {**one, "action": None, "who": "", "at": "", "given": one.get("given", False)}
     return {**one, "action": put.action, "who": put.who, "at": put.at, "given": put.given}
 
@@ -141,7 +155,7 @@ def _blamed(desk: Desk, one: dict[str, Any]) -> dict[str, Any]:
 def _doubts(desk: Desk) -> list[dict[str, Any]]:
     """Give answers that the clusters go against, and that no chain contradicts."""
     version, found = desk.engine.labels[:2]
-    if version < desk.ledger.version:
+    if version < desk.ledger.told:
         return []
     told = desk.ledger.aside
     return [

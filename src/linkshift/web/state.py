@@ -9,6 +9,7 @@ import numpy as np
 from linkshift._core.text import counted
 from linkshift.web.record import Disagreement, disagreements
 from linkshift.web.replies import Asked
+from linkshift.web.settings import settings_of
 
 if TYPE_CHECKING:
     from linkshift.web.desk import Desk
@@ -29,6 +30,8 @@ def short_state(desk: Desk) -> dict[str, Any]:
     return {
         **versions(desk),
         "phase": engine.phase,
+        "remedy": engine.remedy,
+        "refitting": refitting(desk),
         "n_clusters": engine.labels.n_clusters,
         "answers": len(ledger.answers),
         "implied": ledger.closing.n_implied,
@@ -52,12 +55,27 @@ async def whole_state(desk: Desk, _: Asked) -> dict[str, Any]:
         "n_columns": material.X.shape[1],
         "kind": material.items.kind,
         "columns": list(material.items.columns),
+        "media": media_of(desk),
         "who": desk.who,
         "clusters": clusters(desk),
         "progress": engine.progress,
         "estimate": engine.estimate,
         "notes": desk.all_notes(),
+        "settings": settings_of(desk),
     }
+
+
+def media_of(desk: Desk) -> list[int]:
+    """Say which of the columns holds images or sounds, by its place; none in tables and texts."""
+    items = desk.material.items
+    return [] if items.media is None else [items.columns.index(items.media)]
+
+
+def refitting(desk: Desk) -> bool:
+    """Whether the clusters are still those of before the last answer, and others are on the way."""
+    engine = desk.engine
+    behind = engine.labels.version < desk.ledger.told
+    return behind and not engine.phase.startswith("failed")
 
 
 def clusters(desk: Desk) -> list[dict[str, Any]]:
@@ -114,7 +132,7 @@ def disagreeing(desk: Desk) -> list[Disagreement]:
 
 def undoable(desk: Desk) -> dict[str, Any] | None:
     """Say what undo would take back."""
-    action = desk.ledger.record.undoable
+    action = desk.ledger.undoable
     return None if action is None else {"action": action, "text": in_words(desk, action)}
 
 
@@ -141,6 +159,7 @@ def finished(desk: Desk) -> bool:
     """Whether nothing is left to ask."""
     from linkshift.web.answering import questions
 
-    engine = desk.engine
-    asked = engine.questions.version >= desk.ledger.version and engine.phase == "ready"
-    return asked and not questions(desk)
+    engine, told = desk.engine, desk.ledger.told
+    # The labels, too: with them comes which answers were set aside, and make nothing known.
+    settled = min(engine.questions.version, engine.labels.version) >= told
+    return settled and engine.phase == "ready" and not questions(desk)

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -230,6 +230,11 @@ class Store:
 
         return self._reading(read)
 
+    @property
+    def prints(self) -> Mapping[int, Fingerprint]:
+        """Give the same as `history`, each of them read when it is asked for, also later ones."""
+        return _Prints(self)
+
     def _last(self, connection: sqlite3.Connection) -> tuple[int, Fingerprint] | None:
         row = connection.execute(
             "SELECT seq, body FROM events WHERE kind = 'data' ORDER BY seq DESC LIMIT 1"
@@ -253,6 +258,8 @@ class Store:
             row = connection.execute(
                 "SELECT ids, hashes, columns FROM data WHERE seq = ?", (seq,)
             ).fetchone()
+            if row is None:
+                raise KeyError(seq)
             self._prints[seq] = Fingerprint.from_blobs(*row)
         return self._prints[seq]
 
@@ -282,6 +289,23 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class _Prints(Mapping[int, "Fingerprint"]):
+    """Fingerprints of data by their numbers, read one by one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __getitem__(self, seq: int) -> Fingerprint:
+        known = self._store._prints.get(seq)
+        return known or self._store._reading(lambda connection: self._store._print(connection, seq))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._store.history())
+
+    def __len__(self) -> int:
+        return len(self._store.history())
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

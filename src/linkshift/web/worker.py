@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,7 +110,7 @@ class Worker:
             self._say({**reply, **found}, rest)
 
     def _say(self, head: dict[str, Any], arrays: Sequence[NDArray[Any]] = ()) -> None:
-        write(self._outward, head, arrays)
+        write(self._outward, _finite(head), arrays)
 
     # The data and the log ------------------------------------------------------------------------
 
@@ -333,6 +334,15 @@ class Worker:
 
         if self._version < 0:
             raise Refusal("Nothing was clustered yet.", "Ask again in a moment.")
+
+
+def _finite(told: Any) -> Any:
+    """Give None in the place of a number that JSON has none for."""
+    if isinstance(told, dict):
+        return {key: _finite(value) for key, value in told.items()}
+    if isinstance(told, (list, tuple)):
+        return [_finite(value) for value in told]
+    return None if isinstance(told, float) and not isfinite(told) else told
 
 
 def _links(given: list[Any]) -> Any:
