@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from linkshift import Links, Session
 from linkshift._core.messages import Advice
-from linkshift.cli.reading.stores import Line, compared, in_force
+from linkshift.cli.reading.stores import compared
 from linkshift.web.fingerprint import Fingerprint
+from linkshift.web.lines import Line, in_force
 from linkshift.web.record import Record, disagreements
 from linkshift.web.store import Event, Store
 

@@ -3,16 +3,19 @@
 import asyncio
 import csv
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.web.pages import desk_at, material_of
+from tests.web.pages import desk_at, get, material_of, post
 
 import linkshift
 from linkshift.tables.scaling import Scaling
 from linkshift.web.items import Items
 from linkshift.web.material import Material
+from linkshift.web.store import Event, Store
 
 LABELS = np.repeat([4, 0, 2], 4)
 
@@ -99,6 +102,41 @@ def test_links_are_what_is_in_force(exported, tmp_path):
     path.write_bytes(data)
     links = linkshift.Links.read_csv(path)
     assert (len(links.must_ids), len(links.cannot_ids)) == (0, 2)
+
+
+def test_links_are_those_that_the_command_writes(exported, tmp_path):
+    path = tmp_path / "a.linkshift"
+    with Store(path) as store:  # of before the page was open, by the names as they are written
+        given = {"a": "r2", "b": "r3", "word": "same", "confidence": 0.5, "source": "l.csv"}
+        gone = {**given, "a": "r99"}
+        store.append([Event("link", body) for body in (given, gone, given)], "Ben")
+    said = [
+        (0, 1, "same"),
+        (1, 0, "different"),
+        (1, 0, "different", "confirm"),
+        (2, 3, "unknown", "audit"),
+        (5, 6, "same"),
+    ]
+    (data,) = exported("links.csv", said=said)
+    words = [sys.executable, "-m", "linkshift.cli", "links", "export", str(path)]
+    out = subprocess.run(words, capture_output=True, check=True).stdout
+    assert data == out
+    assert data.count(b"\n") == 5
+    assert b",Anna,20" in data
+
+
+def test_ids_that_a_file_of_links_cannot_hold_are_refused(tmp_path, monkeypatch):
+    X = material_of().X
+    spaced = Material(X, Items("table", {"x": X[:, 0].tolist()}, [f" r{i}" for i in range(12)]))
+
+    async def test():
+        async with desk_at(tmp_path / "a.linkshift", monkeypatch, spaced) as desk:
+            await post(desk, "/api/answer", a=0, b=1, word="same")
+            told = await get(desk, "/api/export/links.csv", 409)
+            assert "spaces around it" in told["error"]
+            assert told["remedy"] == "Give the rows other ids."
+
+    asyncio.run(test())
 
 
 def test_a_report_shows_the_labels_of_the_page(exported):

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkshift._core.messages import Refusal
+from linkshift.web.lines import as_csv, in_force, lines_of
 from linkshift.web.process import Process
 from linkshift.web.replies import Asked, Refused, Reply
 from linkshift.web.state import names_of
 
 if TYPE_CHECKING:
+    from linkshift._core.arrays import Array
     from linkshift.web.desk import Desk
-    from linkshift.web.ledger import Ledger, Put
+    from linkshift.web.fingerprint import Places
+    from linkshift.web.material import Material
+    from linkshift.web.record import Record
 
 __all__ = ["export", "label_columns", "links_text"]
 
@@ -40,9 +44,11 @@ async def export(desk: Desk, asked: Asked) -> Reply:
     if name != "links.csv" and desk.engine.labels.version < 0:
         raise Refused(409, "There are no clusters yet.", "Wait a moment.")
     if name == "labels.csv":
-        data = await asyncio.to_thread(_csv, label_columns(desk))
+        called, labels = names_of(desk), desk.engine.labels.labels  # of one moment
+        data = await asyncio.to_thread(lambda: _csv(label_columns(desk.material, labels, called)))
     elif name == "links.csv":
-        data = (await desk.ledger.in_turn(lambda _: links_text(desk))).encode()
+        said = desk.ledger.record, desk.ledger.rows
+        data = (await asyncio.to_thread(links_text, *said)).encode()
     else:
         data = await _made(desk, name)
     # Never shown by the browser: a report holds what rows hold.
@@ -50,10 +56,10 @@ async def export(desk: Desk, asked: Asked) -> Reply:
     return Reply(200, data, _KINDS[name] if name != "report.html" else _BYTES, headers)
 
 
-def label_columns(desk: Desk) -> dict[str, Sequence[Any]]:
+def label_columns(
+    material: Material, labels: Array, called: dict[int, str]
+) -> dict[str, Sequence[Any]]:
     """Give the columns of the labels: ids, clusters as the page numbers them, and their names."""
-    material, labels = desk.material, desk.engine.labels.labels
-    called = names_of(desk)
     key = material.id_column or "id"
     if material.ids is None:
         key = "row"
@@ -72,33 +78,9 @@ def _csv(columns: dict[str, Sequence[Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def links_text(desk: Desk) -> str:
+def links_text(record: Record, places: Places) -> str:
     """Give answers and links in force, as `linkshift links export` writes them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("a", "b", "kind", "confidence", "purpose", "who", "at"))
-    key, kinds = desk.ledger.rows.key, {"same": "must", "different": "cannot"}
-    for put in _in_force(desk.ledger):
-        kind = kinds.get(put.word, put.word)
-        purpose = "" if put.given else put.purpose
-        sure = f"{put.confidence:.17g}"
-        writer.writerow((key(put.a), key(put.b), kind, sure, purpose, put.who, put.at))
-    return text.getvalue()
-
-
-def _in_force(ledger: Ledger) -> list[Put]:
-    """Leave out links of pairs that were answered, and what was said before it was said anew."""
-    links = {(put.pair, put.word): put for put in ledger.links}
-    said: dict[tuple[int, int], list[Put]] = {}
-    for put in ledger.answers:
-        before = said.pop(put.pair, [])
-        said[put.pair] = [*(before if put.purpose == "confirm" else ()), put]
-    given = [put for put in links.values() if put.pair not in said]
-    return sorted([*given, *(put for some in said.values() for put in some)], key=_seq)
-
-
-def _seq(put: Put) -> int:
-    return put.seq
+    return as_csv(in_force(lines_of(record, places).lines))
 
 
 async def _made(desk: Desk, name: str) -> bytes:
@@ -134,7 +116,8 @@ def _order(desk: Desk, name: str) -> tuple[dict[str, Any], list[Any]]:
     material, ledger = desk.material, desk.ledger
     head: dict[str, Any] = {"make": name}
     if name == "labels.parquet":
-        return {**head, "columns": {k: list(v) for k, v in label_columns(desk).items()}}, []
+        columns = label_columns(material, desk.engine.labels.labels, names_of(desk))
+        return {**head, "columns": {k: list(v) for k, v in columns.items()}}, []
     standing = [
         [put.a, put.b, put.word == "same", put.confidence]
         for put in ledger.last.values()

@@ -206,7 +206,8 @@ def _pixels(
 
 def _take_links(path: Path, store: Store, who: str, console: Console) -> None:
     """Take links from a file into the store, those that it does not hold yet."""
-    from linkshift.cli.reading.stores import compared, held, read_lines
+    from linkshift.cli.reading.stores import compared, read_lines
+    from linkshift.web.lines import held
 
     there = held(store)
     lines, remarks = read_lines(path, there.now, who)

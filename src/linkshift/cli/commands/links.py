@@ -10,7 +10,7 @@ import typer
 
 from linkshift._core.text import counted, listed
 from linkshift.cli import options as opt
-from linkshift.cli.talking import Console, InputError, hint
+from linkshift.cli.talking import Console, InputError, hint, passed_on
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -106,9 +106,9 @@ def export_links(
     place of, the page's own file alone knows.
     """
     from linkshift.cli.reading.links import SEPARATED
-    from linkshift.cli.reading.stores import check_store_path, held, in_force
+    from linkshift.cli.reading.stores import check_store_path
     from linkshift.cli.writing import targets
-    from linkshift.cli.writing.stores import as_csv
+    from linkshift.web.lines import as_csv, held, in_force
     from linkshift.web.store import Store
 
     console = Console()
@@ -129,7 +129,8 @@ def export_links(
     lines = tuple(in_force(lines))
     for note in found.notes:
         console.warn(note)
-    text = as_csv(lines, "," if output is None else SEPARATED[output.suffix.lower()])
+    with passed_on():
+        text = as_csv(lines, "," if output is None else SEPARATED[output.suffix.lower()])
     n_answers = sum(bool(line.purpose) for line in lines)
     n_links = len(lines) - n_answers
     console.say(f"{store}: {counted(n_answers, 'answer')} and {counted(n_links, 'given link')}.")
@@ -153,8 +154,9 @@ def import_links(
     Lines with a purpose, as linkshift ask writes them, are answers; others are links that were
     given. A page that is open takes them in at once, and takes them back with one undo.
     """
-    from linkshift.cli.reading.stores import check_store_path, compared, held, read_lines
+    from linkshift.cli.reading.stores import check_store_path, compared, read_lines
     from linkshift.web.events import checked_who
+    from linkshift.web.lines import held
     from linkshift.web.store import Store
 
     console, who = Console(), checked_who(who)

@@ -1,4 +1,4 @@
-"""Answers in the file of a labelling page, as lines of a file of links; and the other way round."""
+"""Files of links as lines of a labelling page, and what of them its file does not hold."""
 
 from __future__ import annotations
 
@@ -18,43 +18,17 @@ from linkshift.cli.talking import InputError, passed_on
 from linkshift.links import Links, _files
 from linkshift.links._parse import parse
 from linkshift.web.events import Event, checked_who, plain_id
-from linkshift.web.record import Given, Record, Said
-from linkshift.web.store import Store
+from linkshift.web.lines import Line, in_force
 
 if TYPE_CHECKING:
     from linkshift.web.fingerprint import Fingerprint
 
-__all__ = ["Held", "Line", "New", "check_store_path", "compared", "held", "in_force", "read_lines"]
+__all__ = ["New", "check_store_path", "compared", "read_lines"]
 
 SUFFIX = ".linkshift"
 _WORDS = {"must": "same", "cannot": "different", _files.UNKNOWN: _files.UNKNOWN}
 _MOST_CONFLICTS = 1_000  # whose chains are looked for
 Id = str | int
-
-
-class Line(NamedTuple):
-    """An answer, or a link that was given, as a line of a file has it."""
-
-    a: Id
-    b: Id
-    word: str  # same, different or unknown
-    confidence: float
-    purpose: str  # of the question; empty for a link that was given
-    who: str = ""
-    at: str = ""
-
-    @property
-    def pair(self) -> frozenset[Id]:
-        """Give the two ends, in no order."""
-        return frozenset((self.a, self.b))
-
-
-class Held(NamedTuple):
-    """What stands in a store, in the names of the data that it was opened with last."""
-
-    lines: tuple[Line, ...]
-    notes: tuple[str, ...]  # on what names rows that are gone
-    now: Fingerprint | None  # those data; None where it was opened with none
 
 
 def check_store_path(path: Path, *, new: bool = False) -> str:
@@ -74,52 +48,6 @@ def check_store_path(path: Path, *, new: bool = False) -> str:
     if path.suffix != SUFFIX:
         raise InputError(f"{path}: files of a labelling page are called NAME{SUFFIX}. Name one so.")
     return f"{path} did not exist, and is a new file.{also}"
-
-
-def held(store: Store) -> Held:
-    """Give what stands in a store."""
-    record, now = Record.of(store.entries()), store.last_data()
-    answers: Sequence[Said] = record.answers
-    links: Sequence[Given] = record.links
-    notes: tuple[str, ...] = ()
-    if now is not None:
-        from linkshift.web.fingerprint import Places, placed
-
-        found = placed(record, Places(now, store.history()))
-        answers, links = found.answers, found.links
-        notes = found.notes
-    ids = None if now is None else now.ids
-    standing: list[Said | Given] = sorted([*answers, *links], key=lambda one: one.seq)
-    lines = []
-    for one in standing:
-        a, b = (one.a, one.b) if ids is None else (ids[int(one.a)], ids[int(one.b)])
-        purpose = one.purpose if isinstance(one, Said) else ""
-        lines.append(Line(a, b, one.word, one.confidence, purpose, one.who, one.at))
-    return Held(tuple(lines), notes, now)
-
-
-def in_force(lines: Iterable[Line]) -> list[Line]:
-    """Leave out what was said of a pair before it was said anew, unless that was to confirm it.
-
-    An answer takes the place of a link that was given, and of links that are given twice one is
-    enough. So a reader of links finds what a session finds in all of them.
-    """
-    lines = list(lines)
-    since: dict[frozenset[Id], int] = {}
-    given: dict[tuple[frozenset[Id], str], int] = {}
-    for i, line in enumerate(lines):
-        if not line.purpose:
-            given[line.pair, line.word] = i
-        elif line.purpose == "confirm":
-            since.setdefault(line.pair, i)
-        else:
-            since[line.pair] = i
-    return [
-        line
-        for i, line in enumerate(lines)
-        if (i >= since[line.pair] and line.purpose if line.pair in since
-            else given[line.pair, line.word] == i)
-    ]  # fmt: skip
 
 
 def read_lines(path: Path, now: Fingerprint | None, who: str) -> tuple[list[Line], list[str]]:
