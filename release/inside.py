@@ -6,6 +6,7 @@ Extras that are named must work; with none named, what needs an extra must name 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ X = np.random.default_rng(0).normal(size=(2 * N, 2)) + 8.0 * GROUPS[:, None]
 def main(version: str, *extras: str) -> None:
     """Run the checks, in an empty folder."""
     assert "site-packages" in str(linkshift.__file__), f"{linkshift.__file__} is not installed"
+    no_compiler()
     assert linkshift.__version__ == metadata.version("linkshift") == version
     for name in linkshift.__all__:
         assert getattr(linkshift, name) is not None, name
@@ -40,6 +42,13 @@ def main(version: str, *extras: str) -> None:
             elif not extras:
                 names_its_extra(name, check)
         os.chdir("/")
+
+
+def no_compiler() -> None:
+    """Make sure that nothing here could be compiled from C: many machines have no compiler."""
+    if os.name != "nt":  # where PATH is left as it is
+        found = [shutil.which(name) for name in ("cc", "gcc", "clang", "c++", "g++")]
+        assert not any(found), f"on PATH: {found}"
 
 
 def names_its_extra(name: str, check: Callable[[], None]) -> None:

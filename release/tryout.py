@@ -2,7 +2,7 @@
 
 A word says what is installed with it: `none`, an extra, or several joined by commas. Without words
 they are none, every extra by itself, and `all`. Only wheels are taken, of the package and of all
-that it needs, so that no compiler is asked for.
+that it needs, and no compiler can be found: whoever asked for one would fail.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from release.project import LARGE, ROOT, extras, parts
 INSIDE = ROOT / "release" / "inside.py"
 # What would lead back to the source, or to caches made by it.
 NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "NUMBA_CACHE_DIR", "LINKSHIFT_DATA")
+NOTHING = str(ROOT / "release" / "no-compiler")  # there is no such file
 
 
 def main(words: list[str] | None = None) -> None:
@@ -62,6 +63,9 @@ def run(*command: str, cwd: str | None = None) -> None:
     """Run a command without what leads back to the source."""
     clean = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     clean["MPLBACKEND"] = "Agg"
+    clean |= {"CC": NOTHING, "CXX": NOTHING}
+    if os.name != "nt":  # Windows looks for its own libraries there
+        clean["PATH"] = str(Path(command[0]).parent)
     done = subprocess.run(command, cwd=cwd, env=clean, check=False)
     if done.returncode:
         sys.exit(f"failed: {' '.join(command)}")

@@ -200,6 +200,17 @@ def test_every_extra_is_tried_inside_an_environment():
     assert set(inside.CHECKS) == set(project.extras())
 
 
+def test_every_extra_is_told_of_on_the_page_on_installing():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page, flags=re.MULTILINE))
+    assert set(told) == {*project.extras(), "all"}
+    for name in project.extras():
+        for one in project.declared()["optional-dependencies"][name]:
+            assert re.split(r"[>\[]", one)[0] in told[name] or one.startswith("linkshift")
+    for name in project.TOOLS:
+        assert f"`{name}`" in page
+
+
 def test_the_recipe_is_that_of_the_project():
     said = conda.RECIPE.read_text(encoding="utf-8")
     assert said == conda.recipe(), "run `python -m release.conda`"
