@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.run web [--full]``. ``LINKSHIFT_WEB_PARTS`` picks parts: "keys", from a key
 to the next pair on the screen; "opening", until the page is up, and its memory; "map", frames of
-the map by number of rows. The browser has no graphics card.
+the map by number of rows; "drive", an oracle that answers over HTTP. The browser has no graphics
+card.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.harness import Options, Row, run_parts
-from benchmarks.web import keys, map_frames, opening
+from benchmarks.web import drive, keys, map_frames, opening
 
 TITLE = "the labelling page"
-PARTS = {"keys": keys.run, "opening": opening.run, "map": map_frames.run}
+PARTS = {"keys": keys.run, "opening": opening.run, "map": map_frames.run, "drive": drive.run}
 
 
 def run(options: Options) -> Iterator[Row]:

@@ -173,6 +173,38 @@ def test_contradiction_is_told_by_rows_and_by_what_people_call_them():
     assert "'r0' and 'r6' different" in found["text"]
 
 
+@pytest.mark.slow
+def test_questions_stay_while_a_row_is_looked_at_that_was_not():
+    X, y = blobs(2_520, 3, seed=4)
+    looked = Session(X)._memory.drawn
+    left = next(row for row in range(len(X)) if row not in looked)
+
+    async def play(engine):
+        engine.send(0, [], [])
+        await until(lambda: engine.phase == "ready")
+        before, phases = engine.questions, []
+        engine.on_change = lambda what: phases.append(engine.phase)
+        said = [[left, before.questions[0]["a"], "different", 1.0, "learn"]]
+        engine.send(1, [], said)
+        assert not await engine.fresh(1, 0.02)  # an answer does not wait for it
+        assert engine.questions == before
+        assert len(before.questions) >= 5
+        for version in range(2, 6):  # others are answered meanwhile
+            q = before.questions[version]
+            word = "same" if y[q["a"]] == y[q["b"]] else "different"
+            said = [*said, [q["a"], q["b"], word, 1.0, q["purpose"]]]
+            engine.send(version, [], said)
+        await until(lambda: engine.labels.version == 5)
+        assert set(phases) == {"ready"}
+        return engine.labels.labels, said
+
+    labels, said = played(play, X)
+    session = Session(X, n_jobs=1)
+    for a, b, word, confidence, purpose in said:
+        session.answer(word, confidence, pair=(a, b), purpose=purpose)
+    assert np.array_equal(first_come(labels, np.int64), session.labels_)
+
+
 # Crashes ------------------------------------------------------------------------------------------
 
 

@@ -180,6 +180,7 @@ def test_only_this_machine_is_listened_to():
         door = listening(remote=remote)
         assert door.socket.getsockname()[0] == host
         assert len(door.token) >= 43  # 32 bytes
+        assert door.socket.proto == socket.IPPROTO_TCP  # what asyncio sends without delay
         door.socket.close()
     assert len({listening_token() for _ in range(20)}) == 20
 

@@ -51,7 +51,9 @@ class Door:
 
 def listening(port: int = 0, *, remote: bool = False, framed: bool = False) -> Door:
     """Take a port of this machine; 0 takes a free one."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # By its number, or asyncio does not know that it is TCP, and every reply may wait 40 ms for the
+    # other side to say that it has the first half of it.
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":  # there it would let two servers have one port
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
