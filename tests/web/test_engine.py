@@ -156,6 +156,32 @@ def test_of_logs_sent_at_once_the_newest_counts():
     assert len({version for what, version in seen if what == "labels"}) < 40
 
 
+@pytest.mark.skipif(os.name != "posix", reason="processes are ended by signals")
+def test_links_are_sent_once_and_again_to_a_new_worker():
+    X, _ = rows()
+    links = [[0, 1, True, 1.0]]
+
+    async def play(engine):
+        sent, process = [], engine._process
+        process.send, send = (
+            lambda head, *more: (sent.append(head), send(head, *more)),
+            process.send,
+        )
+        engine.send(1, links, [])
+        engine.send(2, links, [[3, 4, "same", 1.0, "learn"]])
+        engine.send(3, [], [])
+        engine.send(4, links, [])
+        assert [head["given"] for head in sent] == [links, None, [], links]
+        os.kill(process.pid, signal.SIGTERM)
+        await until(lambda: engine.labels.version == 4 and engine._process is not process)
+        await until(lambda: engine.phase == "ready")
+        assert engine._there == links
+        plan = await engine.request("plan", do="out", about={"row": 1})
+        assert {"a": 0, "b": 1, "word": "different"} in plan["links"]  # it knows of the link
+
+    played(play, X)
+
+
 def test_contradiction_is_told_by_rows_and_by_what_people_call_them():
     X, _ = rows()
 

@@ -105,8 +105,13 @@ def test_names_are_no_news_to_the_clusters(ledger_at):
         named = Event("name", {"name": "x", "rows": ["r0"], "replaces": None})
         (entry,) = await ledger.append([named])
         assert (ledger.told, ledger.version) == (2, 3)
+        before = ledger.n_replays
         await ledger.append([Event("undo", {"action": entry.action})])
         assert ledger.told == ledger.version == 4
+        assert ledger.n_replays == before  # of answers nothing is other than it was
+        assert ledger.record.names == ()
+        await ledger.append([Event("undo", {"action": 2})])
+        assert ledger.answers == []
 
     ledger_at(test)
 

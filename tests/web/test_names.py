@@ -1,5 +1,8 @@
 """Names follow clusters: most members at home, and what is nobody's is said."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,3 +95,13 @@ def test_members_are_spread_over_the_cluster_with_those_that_must_be():
     assert np.diff(found).max() < 20
     assert members_of(labels[:6], 0) == [0, 2, 4]
     assert members_of(labels, 9) == []
+
+
+def test_a_usual_name_waits_for_no_library():
+    code = (
+        "import sys, numpy as np\nfrom linkshift.web.names import Name, homes\n"
+        "names = [Name('a', (0, 1)), Name('b', (2,)), Name('c', (1,))]\n"
+        "print(homes(names, np.array([0, 0, 1])).of, 'scipy.optimize' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "{0: 'a', 1: 'b'} False"

@@ -85,6 +85,21 @@ def rows(n=40, d=3):
     return blobs(n, d, seed=4)[0]
 
 
+def test_links_that_stay_are_not_said_again():
+    worker, inbox = opened(rows())
+    links = [(0, 1, True, 1.0), (0, 9, False, 0.5)]
+    inbox.log = log(1, given_links=links)
+    work(worker)
+    inbox.log = {**log(2, [(2, 3, "same", 1.0, "learn")]), "given": None}
+    told = {head["kind"]: found for head, found in work(worker)}
+    session = Session(rows(), _links(links), n_jobs=1)
+    session.answer("same", pair=(2, 3))
+    assert np.array_equal(first_come(told["labels"][0], np.int64), session.labels_)
+    inbox.log = log(3)
+    assert work(worker)[0][0]["version"] == 3
+    assert len(worker._open_session.links) == 0
+
+
 # The order of work --------------------------------------------------------------------------------
 
 
@@ -310,7 +325,9 @@ def test_inbox_keeps_the_newest_log_and_all_else():
     there, here = os.pipe()
     with os.fdopen(there, "rb") as inward, os.fdopen(here, "wb", buffering=0) as outward:
         pipe = io.BytesIO()
-        for head in (log(1), {"kind": "why", "row": 1}, log(2), {"kind": "why", "row": 2}):
+        first = log(1, given_links=[(0, 1, True, 1.0)])
+        second = {**log(2), "given": None}  # links as before, which nobody has looked at yet
+        for head in (first, {"kind": "why", "row": 1}, second, {"kind": "why", "row": 2}):
             pipe.write(b"".join(packed(head)))
         # In a process of its own: where the stream ends, so does it.
         code = (
@@ -318,7 +335,8 @@ def test_inbox_keeps_the_newest_log_and_all_else():
             "from linkshift.web.process import Inbox\n"
             "inbox = Inbox(sys.stdin.buffer)\n"
             "while len(inbox._messages) < 2: time.sleep(0.01)\n"
-            "print(inbox.newer(), inbox.newest()['version'], inbox.newest(), inbox.newer(),\n"
+            "newer, log = inbox.newer(), inbox.newest()\n"
+            "print(newer, log['version'], log['given'], inbox.newest(), inbox.newer(),\n"
             "      [inbox.message()[0]['row'] for _ in '12'], inbox.message(), flush=True)\n"
             "while True: pass\n"
         )
@@ -327,7 +345,7 @@ def test_inbox_keeps_the_newest_log_and_all_else():
         )
         outward.write(pipe.getvalue())
         line = process.stdout.readline()
-    assert line.split(b"\n")[0] == b"True 2 None False [1, 2] None"
+    assert line.split(b"\n")[0] == b"True 2 [[0, 1, True, 1.0]] None False [1, 2] None"
     assert process.wait(20) == 0
     process.stdout.close()
 

@@ -87,6 +87,7 @@ class Engine:
         self._settings: dict[str, Any] = {}
         self._log: dict[str, Any] | None = None
         self._process: Process | None = None
+        self._there: list[Any] | None = None  # links that the worker has
         self._crashes: list[tuple[float, int]] = []  # when, and at which version
         self._numbers = count(1)
         self._requests: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -145,7 +146,10 @@ class Engine:
             "answers": [list(one) for one in answers],
         }
         if self._process is not None:
-            self._process.send(self._log)
+            there, self._there = self._there, self._log["given"]
+            # Links are many, and stay: they are sent once.
+            same = there == self._there
+            self._process.send({**self._log, "given": None} if same else self._log)
 
     async def fresh(self, version: int, timeout: float) -> bool:
         """Wait until there are questions of this version or a newer one; False: not in time."""
@@ -219,7 +223,9 @@ class Engine:
         before = [] if self.labels.version < 0 else [self.labels.labels]
         opened = {"kind": "open", **self._settings, "map": not self._better}
         process.send(opened, [self._X, *before])
+        self._there = None
         if self._log is not None:
+            self._there = self._log["given"]
             process.send(self._log)
         process.listen(heard)
 

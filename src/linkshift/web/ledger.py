@@ -8,8 +8,10 @@ nothing waits for the disk but the answer itself.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from linkshift.active.known import Told
@@ -178,6 +180,8 @@ class Ledger:
             body = entry.body
             if entry.kind in _ASIDE:
                 continue
+            if entry.kind == "undo" and not self._said_in(body["action"]):
+                continue  # of a name
             if entry.kind != "answer":
                 return False
             a, b = (self.rows.row(body[end], entry.data) for end in "ab")
@@ -190,6 +194,12 @@ class Ledger:
             self._count(put)
         return True
 
+    def _said_in(self, action: int) -> bool:
+        """Whether an action answered or linked something that counts here."""
+        # Of what is not in the data it is not known here: it may be of that.
+        there = any(_has(part, action) for part in (self.answers, self.links))
+        return there or self.n_elsewhere > 0
+
     def _replay(self) -> None:
         """Work all out anew from what stands."""
         self.n_replays += 1
@@ -200,6 +210,7 @@ class Ledger:
             self._find(said, self.answers, given=False)
         for link in self.record.links:
             self._find(link, self.links, given=True)
+        self._given = [[put.a, put.b, put.word == "same", put.confidence] for put in self.links]
         self.last: dict[tuple[int, int], Put] = {}
         for put in (*self.links, *self.answers):
             self.last[put.pair] = put
@@ -256,11 +267,17 @@ class Ledger:
 
     def given_log(self) -> list[list[Any]]:
         """Links that were given, as the worker takes them."""
-        return [[put.a, put.b, put.word == "same", put.confidence] for put in self.links]
+        return self._given
 
     def answer_log(self) -> list[list[Any]]:
         """Answers that stand, as the worker takes them."""
         return [[put.a, put.b, put.word, put.confidence, put.purpose] for put in self.answers]
+
+
+def _has(puts: Sequence[Put], action: int) -> bool:
+    """Whether an action is among those of puts, which are in order."""
+    place = bisect_left(puts, action, key=attrgetter("action"))
+    return place < len(puts) and puts[place].action == action
 
 
 def _put(said: Any, a: int, b: int, *, given: bool = False) -> Put:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from linkshift._core.arrays import Array
 
@@ -100,10 +99,7 @@ def homes(names: Sequence[Name], labels: Array) -> Found:
     # Of equal shares the one with more members is ahead, then the one that was given first.
     order = _BY_MEMBERS * count - _BY_PLACE * np.arange(len(names))[:, None]
     worth = np.where(fits, share + order, 0.0)
-    taken = np.full(len(names), -1)
-    for i, j in zip(*linear_sum_assignment(worth, maximize=True), strict=True):
-        if fits[i, j]:
-            taken[i] = j
+    taken = _assigned(worth, fits)
     for i, one in enumerate(names):
         if taken[i] >= 0:
             found.of[int(clusters[taken[i]])] = one.name
@@ -113,3 +109,19 @@ def homes(names: Sequence[Name], labels: Array) -> Found:
         else:
             found.homeless.append(one.name)
     return found
+
+
+def _assigned(worth: Array, fits: Array) -> Array:
+    """Give the cluster of each name, such that the sum of what they are worth is largest; or -1."""
+    taken = np.full(len(worth), -1)
+    if fits.sum(axis=1).max() < 2:  # each has one to go to at most: the best one there has it
+        best = worth.argmax(axis=0)
+        there = np.flatnonzero(fits[best, np.arange(worth.shape[1])])
+        taken[best[there]] = there
+        return taken
+    from scipy.optimize import linear_sum_assignment  # takes a second to load, and is rarely needed
+
+    for i, j in zip(*linear_sum_assignment(worth, maximize=True), strict=True):
+        if fits[i, j]:
+            taken[i] = j
+    return taken

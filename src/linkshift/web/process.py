@@ -166,7 +166,10 @@ class Inbox:
         """Take a message in."""
         with self._door:
             if message[0].get("kind") == "log":
-                self._log = message[0]
+                log = message[0]
+                if log["given"] is None and self._log is not None:  # those of the one before
+                    log = {**log, "given": self._log["given"]}
+                self._log = log
             else:
                 self._messages.append(message)
             self._door.notify()

@@ -6,7 +6,7 @@ an undo gives what it would give without the action that was taken back.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -164,6 +164,18 @@ class Record:
     def stands(self, action: int) -> bool:
         """Whether an action answered, linked or named, and was not taken back."""
         return any(_has(part, action) for part in self._parts)
+
+    def parts_of(self, action: int) -> tuple[list[Said], list[Given], list[Name]]:
+        """Give what an action answered, linked and named, and still stands."""
+        answers, links, named = (
+            list(
+                part[
+                    bisect_left(part, action, key=_action) : bisect_right(part, action, key=_action)
+                ]
+            )
+            for part in self._parts
+        )
+        return answers, links, named
 
     def check_undo(self, action: int) -> None:
         """Refuse to take back what does not stand, and say why."""

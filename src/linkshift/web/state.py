@@ -138,10 +138,9 @@ def undoable(desk: Desk) -> dict[str, Any] | None:
 
 def in_words(desk: Desk, action: int) -> str:
     """Say what an action was."""
-    record, head = desk.ledger.record, desk.material.items.head
-    said: list[Any] = [*record.answers, *record.links]
-    said = [one for one in said if one.action == action]
-    names = [one for one in record.named if one.action == action]
+    head = desk.material.items.head
+    answers, links, names = desk.ledger.record.parts_of(action)
+    said: list[Any] = [*answers, *links]
     if len(said) == 1 and not names:
         rows = [desk.ledger.rows.row(key, said[0].data) for key in (said[0].a, said[0].b)]
         keys = (said[0].a, said[0].b)

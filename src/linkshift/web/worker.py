@@ -135,7 +135,8 @@ class Worker:
 
     def _bring(self, log: dict[str, Any]) -> None:
         """Bring the session to a log, by what both have in common."""
-        session, given, said = self._open_session, log["given"], log["answers"]
+        session, said = self._open_session, log["answers"]
+        given = self._given if log["given"] is None else log["given"]  # None: as before
         if given != self._given:
             for _ in self._said:
                 session.undo()
