@@ -30,7 +30,7 @@ label: $(READY)  ## the labelling page in the browser, on handwritten digits; an
 # Two workers share the cores: threads of OpenMP that spin while they wait would take them from the
 # other worker, and did so for half of the time.
 test test-all lowest newest: export OMP_WAIT_POLICY := passive
-# Whoever keeps no bytecode would have every worker rewrite the asserts of all tests: ten seconds each.
+# Tests are kept as bytecode: without it every worker takes ten seconds to prepare them.
 test test-all lowest newest: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(READY)  ## the tests (without those marked slow, and with a third of hypothesis's examples)
@@ -39,7 +39,7 @@ test: $(READY)  ## the tests (without those marked slow, and with a third of hyp
 test-all: $(READY)  ## every test
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# SELECT= runs the slow tests as well. WITH=,deep has torch, too: gigabytes.
+# `make lowest SELECT=` runs the slow tests as well; `WITH=,deep` installs torch, too: gigabytes.
 lowest newest: SELECT ?= -m "not slow"
 # numba keeps code of one version only.
 lowest: export NUMBA_CACHE_DIR := $(CURDIR)/$(LOWEST)/numba
@@ -58,9 +58,9 @@ $(LOWEST)/.ready: pyproject.toml release/lowest.py release/project.py
 lowest: $(LOWEST)/.ready  ## the tests, with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -W default::DeprecationWarning $(SELECT)
 
-# What pip finds today, so never the environment of yesterday. Extras that hold others back are left
-# out: anndata takes no pandas 3. With LEFT_OUT= they are there, and the list of what is outdated says
-# what they hold back.
+# What pip finds today, so the environment is made anew each time. An extra that holds others back is
+# left out: anndata takes no pandas 3. `make newest LEFT_OUT=` has it, and the list of what is
+# outdated then says what it holds back.
 newest: LEFT_OUT ?= anndata
 newest:  ## the tests, with the newest versions that pip finds; PRE=1 takes pre-releases, too
 	$(PYTHON) -m venv --clear $(NEWEST)

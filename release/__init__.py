@@ -1,1 +1,1 @@
-"""What a release goes through: contents of its files, fresh environments, lowest versions."""
+"""What a release goes through: contents of its files, fresh environments, bounds, papers."""

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from release import conda, contents, inside, lowest, project
+from release import conda, contents, inside, lowest, project, ready
 from tests.helpers import make_verbs
 
 import linkshift
@@ -69,6 +69,43 @@ def test_the_documentation_takes_it_from_the_package():
 def test_it_stands_nowhere_else():
     pyproject = (ROOT / "pyproject.toml").read_text()
     assert linkshift.__version__ not in pyproject
+
+
+FILLED_IN = {
+    "pyproject.toml": '[project]\n[project.urls]\nSource = "https://a.example"\n',
+    "CITATION.cff": "repository-code: https://a.example\ndate-released: 2030-01-02\n",
+    "SECURITY.md": "Write to security@a.example",
+    "CODE_OF_CONDUCT.md": "Write to conduct@a.example",
+    "CHANGELOG.md": "# Changelog\n\n## 1.0.0\n\nFirst.\n",
+}
+LEFT_OUT = {
+    "pyproject.toml": ("[project.urls]", "# [project.urls]", 1),
+    "CITATION.cff": ("", "# ", 2),
+    "SECURITY.md": ("security@a.example", "SECURITY-ADDRESS", 1),
+    "CODE_OF_CONDUCT.md": ("conduct@a.example", "CONDUCT-ADDRESS", 1),
+    "CHANGELOG.md": ("1.0.0", "Unreleased", 1),
+}
+
+
+def test_a_release_with_all_filled_in_is_ready():
+    assert set(FILLED_IN) == set(ready.FILES)
+    assert ready.missing("1.0.0", FILLED_IN) == []
+
+
+@pytest.mark.parametrize("name", FILLED_IN)
+def test_what_is_not_filled_in_is_told(name):
+    full, bare, n = LEFT_OUT[name]
+    text = "".join(line.replace(full, bare, 1) for line in FILLED_IN[name].splitlines(True))
+    told = ready.missing("1.0.0", {**FILLED_IN, name: text})
+    assert len(told) == n
+    assert all(one.startswith(f"{name}: ") for one in told)
+
+
+@pytest.mark.parametrize("version", ["1.0.0.dev0", "1.0"])
+def test_a_version_under_work_is_not_ready(version):
+    changelog = FILLED_IN["CHANGELOG.md"].replace("1.0.0", version)
+    (told,) = ready.missing(version, {**FILLED_IN, "CHANGELOG.md": changelog})
+    assert version in told
 
 
 # --- citation -------------------------------------------------------------------------------------
