@@ -39,7 +39,7 @@ OTHERS = {"bertopic.md", "scanpy.md"}  # what they warn of among themselves is n
 # What a file holds: nothing to run. What the block before has printed: compared with that.
 SHOWN = {"text", "text printed"}
 # Directives of the site's builder, which fails by itself where they are wrong.
-DIRECTIVE = re.compile(r"\{(toctree|eval-rst|include|command-line)\}")
+DIRECTIVE = re.compile(r"\{(toctree|eval-rst|include|command-line|glossary)\}")
 
 
 class Block(NamedTuple):
@@ -264,6 +264,25 @@ def anchors(page):
         elif token.type == "fence" and token.info.startswith("{include}"):
             names |= anchors(page.parent / token.info.split()[1])
     return names
+
+
+PICTURED = "mean_shift constrained_mean_shift kernel_mean_shift metric_mean_shift group_features"
+PICTURED += " image_segmentation consensus records scale embed"
+
+
+@pytest.mark.parametrize("name", PICTURED.split())
+def test_a_method_has_pictures_and_its_page_says_what_makes_them(name):
+    page = ROOT / "docs" / f"{name}.md"
+    text = page.read_text(encoding="utf-8")
+    modules = re.findall(r"python -m (benchmarks\.[\w.]*picture\w*)", text)
+    code = [(ROOT / f"{module.replace('.', '/')}.py").read_text() for module in modules]
+    saved = "".join([*code, *re.findall(r"savefig\(.*\)", text)])
+    pictures = [target for target in targets(page) if target.startswith("images/")]
+    assert pictures, f"{name}.md has no picture"
+    for picture in pictures:
+        stem = Path(picture).stem
+        made = f"{stem}.png" in saved or f'"{stem.partition("_")[2]}"' in saved
+        assert made, f"{name}.md shows {picture} and names no command that makes it"
 
 
 def test_anchors_are_those_of_code_hosts(tmp_path):
