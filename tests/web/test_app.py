@@ -2,7 +2,6 @@
 
 import json
 import socket
-import threading
 import time
 from contextlib import suppress
 
@@ -130,26 +129,37 @@ def test_an_image_is_served_by_row_and_column(visitor):
 
 
 def test_events_come_as_they_happen(serving, visitor):
-    lines = []
-
-    def listen():
-        head = f"GET /api/events HTTP/1.1\r\nHost: {visitor.netloc}\r\n"
-        request = f"{head}Cookie: {visitor.cookie}\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", visitor.port), timeout=20) as line:
-            line.sendall(request.encode())
-            while b"event: changed" not in (got := b"".join(lines)) or b"labels" not in got:
-                lines.append(line.recv(2**16))
-
-    listener = threading.Thread(target=listen)
-    listener.start()
-    while b": here" not in b"".join(lines):
-        time.sleep(0.01)
-    visitor.post("/api/answer", a=2, b=50, word="different")
-    listener.join(20)
-    told = b"".join(lines)
+    head = f"GET /api/events HTTP/1.1\r\nHost: {visitor.netloc}\r\n"
+    request = f"{head}Cookie: {visitor.cookie}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", visitor.port), timeout=20) as line:
+        line.sendall(request.encode())
+        told = b""
+        while b"event: changed" not in told:
+            told += line.recv(2**16)
+        # Whoever begins to listen is told that all may be new: something may have been before.
+        first = json.loads(told.partition(b"data: ")[2].partition(b"\n")[0])
+        assert {"labels", "map", "questions", "settings"} <= set(first["what"])
+        visitor.post("/api/answer", a=2, b=50, word="different")
+        after = b""
+        while b'"labels"' not in after:
+            after += line.recv(2**16)
     assert b"text/event-stream" in told
-    assert b'"what": [' in told
+    assert b'"what": ["' in after
     visitor.post("/api/undo")
+
+
+def test_who_listens_no_more_is_forgotten(serving, visitor):
+    ears = serving._hosted.desk._ears
+    head = f"GET /api/events HTTP/1.1\r\nHost: {visitor.netloc}\r\n"
+    before = len(ears)
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", visitor.port), timeout=20) as line:
+            line.sendall(f"{head}Cookie: {visitor.cookie}\r\n\r\n".encode())
+            assert line.recv(2**10)
+    end = time.monotonic() + 20
+    while len(ears) > before:
+        assert time.monotonic() < end, "somebody is still told"
+        time.sleep(0.01)
 
 
 # --- attacks --------------------------------------------------------------------------------------

@@ -191,6 +191,18 @@ def listening_token():
     return door.token
 
 
+def test_a_page_that_does_not_open_is_told_and_not_left_behind(monkeypatch):
+    monkeypatch.setattr("linkshift.web.hosting._LONGEST", 0.0)
+    X, _ = heaps()
+    before = {thread.ident for thread in threading.enumerate()}
+    with pytest.raises(ValueError, match="did not open within 0 seconds"):
+        Session(X).serve(browser=False)
+    for thread in threading.enumerate():
+        if thread.ident not in before:
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
 def test_a_store_that_is_none_is_refused_and_nothing_left_open(tmp_path):
     X, _ = heaps()
     path = tmp_path / "a.linkshift"

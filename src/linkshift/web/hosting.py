@@ -8,9 +8,11 @@ import os
 import tempfile
 import threading
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from linkshift._core.messages import Refusal
 from linkshift.active.known import Told
 from linkshift.active.log import Answer, link_in_words
 from linkshift.web.desk import Desk
@@ -63,6 +65,7 @@ class Hosted:
         self.loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._up = threading.Event()
+        self._unwanted = False  # whether it came too late
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="linkshift-page", daemon=True)
         try:
@@ -81,7 +84,13 @@ class Hosted:
     def start(self) -> Self:
         """Open the desk, and wait until it is."""
         self._thread.start()
-        self._up.wait(_LONGEST)
+        if not self._up.wait(_LONGEST):
+            self._unwanted = True
+            self._hang_up()
+            raise Refusal(
+                f"The page did not open within {_LONGEST:g} seconds.",
+                "Try again when the machine has less to do.",
+            )
         if self._error is not None:
             self._thread.join()
             self._leave()
@@ -96,12 +105,17 @@ class Hosted:
 
     def stop(self) -> None:
         """Close it. What was said is in the session, and in the file if one was named."""
-        if self.loop is not None and self._stop is not None and self.running:
-            self.loop.call_soon_threadsafe(self._stop.set)
+        self._hang_up()
         if self._thread.ident is not None and threading.current_thread() is not self._thread:
             self._thread.join()
         self._leave()
         atexit.unregister(self.stop)
+
+    def _hang_up(self) -> None:
+        """Ask for the end."""
+        if self.loop is not None and self._stop is not None and self.running:
+            with suppress(RuntimeError):  # it has ended in the meantime
+                self.loop.call_soon_threadsafe(self._stop.set)
 
     def _leave(self) -> None:
         if self._folder is not None:
@@ -117,9 +131,13 @@ class Hosted:
             self._error = error
         finally:
             self._up.set()
+            if self._unwanted:
+                self._leave()
 
     async def _main(self) -> None:
         self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        if self._unwanted:
+            self._stop.set()
         await self._hold(self._stop)
 
     async def _hold(self, stop: asyncio.Event) -> None:
