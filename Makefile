@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 LOWEST := .venv-lowest
 NEWEST := .venv-newest
 
-.PHONY: help demo label test test-all lowest newest check format bench docs build smoke dist clean
+.PHONY: help demo label test test-all lowest newest check format bench bench-check docs build smoke dist clean
 
 help:  ## list the verbs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -82,6 +82,9 @@ format: $(READY)  ## put the code into the project's format
 
 bench: $(READY)  ## speed against the peers; ARGS="cms --full --repeats 5" for a paper's tables
 	$(BIN)/python -m benchmarks.run $(ARGS)
+
+bench-check: $(READY)  ## what became slower or worse, by ratios and scores of a few quick suites
+	$(BIN)/python -m benchmarks.bench_check $(ARGS)
 
 docs: $(READY)  ## the documentation, into docs/_build/html; warnings are errors
 	$(BIN)/python -m sphinx -b html -W --keep-going -n docs docs/_build/html

@@ -7,6 +7,8 @@ import os
 import platform
 from pathlib import Path
 
+from llvmlite import binding  # type: ignore[import-untyped]
+
 DATA = "LINKSHIFT_DATA"
 PACKAGES = ("linkshift", "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl")
 RIVALS = ("igraph", "leidenalg", "umap-learn", "cobras_ts")  # named where they are installed
@@ -26,8 +28,15 @@ def describe() -> dict[str, object]:
         | {name: found for name in RIVALS if (found := _version(name)) is not None},
         "system": platform.platform(),
         "cpu": cpu_name(),
+        "compiled for": binding.get_host_cpu_name(),  # by numba: names may hide it
         "cores": os.cpu_count(),
     }
+
+
+def variables() -> dict[str, str]:
+    """Give what the environment says to suites: parts, sets, methods; not where the data are."""
+    given = sorted((name, value) for name, value in os.environ.items() if name != DATA)
+    return {name: value for name, value in given if name.startswith("LINKSHIFT_")}
 
 
 def load() -> list[float]:

@@ -26,6 +26,7 @@ SUITES = {
     "gaussian": "benchmarks.speed.gaussian",
     "binned": "benchmarks.speed.binned",
     "skipping": "benchmarks.speed.skipping",
+    "yardsticks": "benchmarks.speed.yardsticks",
     "scale": "benchmarks.speed.scale",
     "scale_tables": "benchmarks.speed.scale_tables",
     "scale_dask": "benchmarks.speed.scale_dask",
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "started": started.isoformat(timespec="seconds"),
         "options": dataclasses.asdict(options),
         "environment": environment.describe(),
+        "variables": environment.variables(),
         "suites": [],
     }
     print(report.heading(record), flush=True)
