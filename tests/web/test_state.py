@@ -73,6 +73,21 @@ def test_a_name_makes_nothing_look_unfinished(at):
     at(test)
 
 
+def test_both_names_of_clusters_that_became_one_are_told(at):
+    async def test(desk):
+        desk.engine.cluster(LABELS)
+        await post(desk, "/api/name", cluster=0, name="cats")
+        await post(desk, "/api/name", cluster=1, name="dogs")
+        desk.engine.cluster([0] * 8 + [2] * 4)
+        found = [(one["name"], one["also"]) for one in (await state(desk))["clusters"]]
+        assert found == [("cats", ["dogs"]), (None, [])]
+        await post(desk, "/api/name", cluster=0, name="pets")
+        found = [(one["name"], one["also"]) for one in (await state(desk))["clusters"]]
+        assert found[0] == ("pets", ["dogs"])
+
+    at(test)
+
+
 def test_nothing_is_finished_before_it_is_known_what_was_set_aside(at):
     async def test(desk):
         desk.engine.cluster(LABELS)

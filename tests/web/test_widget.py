@@ -67,6 +67,21 @@ def ask(widget, said, number, method, path, body=None):
     return reply(said, number)
 
 
+def test_a_mistake_of_ours_is_answered_too(heard, monkeypatch, capfd):
+    widget = LabelWidget(Session(heaps()[0]))
+    try:
+
+        async def mistaken(*_, **__):
+            raise KeyError("of ours")
+
+        monkeypatch.setattr(widget.hosted.desk, "handle", mistaken)
+        said, _ = ask(widget, heard, 1, "GET", "/api/state")
+        assert (said["status"], said["json"]["error"]) == (500, "Something went wrong.")
+        assert "of ours" in capfd.readouterr().err
+    finally:
+        widget.close()
+
+
 def test_answers_by_messages_are_in_the_session(heard):
     X, _ = heaps()
     session = Session(X)

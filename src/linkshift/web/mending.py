@@ -11,8 +11,9 @@ from linkshift.web.state import short_state
 
 if TYPE_CHECKING:
     from linkshift.web.desk import Desk
+    from linkshift.web.names import Found
 
-__all__ = ["act", "found_names", "name", "plan"]
+__all__ = ["act", "found_names", "homes_of", "name", "plan"]
 
 _MOST_LINKS = 100  # of an action
 _LONGEST_NAME = 200
@@ -113,19 +114,28 @@ def _name_event(desk: Desk, body: dict[str, Any]) -> Event:
 
 def found_names(desk: Desk) -> dict[int, Any]:
     """Give the names in force by the cluster that has them now."""
+    named, found = desk.ledger.record.names, homes_of(desk)
+    return {k: named[i] for k, i in found.place.items()}
+
+
+def homes_of(desk: Desk) -> Found:
+    """Say where the names in force are now."""
+    from linkshift.web.names import Found, Name, homes
+
     named, labels = desk.ledger.record.names, desk.engine.labels
     if not named or labels.version < 0:
-        return {}
+        return Found()
+    actions = tuple(one.action for one in named)
+    row = desk.ledger.rows.row
 
-    def work() -> dict[int, Any]:
-        from linkshift.web.names import Name, homes
-
-        row = desk.ledger.rows.row
-        found = [
+    def placed() -> list[Name]:
+        return [
             Name(one.name, tuple(r for key in one.rows if (r := row(key, one.data)) is not None))
             for one in named
         ]
-        return {k: named[i] for k, i in homes(found, labels.labels).place.items()}
 
-    names: dict[int, Any] = desk.once("names", (desk.ledger.version, labels.version), work)
-    return names
+    def work() -> Found:
+        return homes(desk.once("named", actions, placed), labels.labels)
+
+    found: Found = desk.once("names", (actions, labels.version), work)
+    return found

@@ -85,13 +85,14 @@ def clusters(desk: Desk) -> list[dict[str, Any]]:
         return []
     sizes = desk.once("sizes", labels.version, lambda: np.bincount(labels.labels))
     said = _said(desk)
-    called, exemplars = names_of(desk), desk.engine.exemplars
+    called, also, exemplars = names_of(desk), _also(desk), desk.engine.exemplars
     order = np.argsort(-sizes, kind="stable")
     return [
         {
             "k": k,
             "size": int(sizes[k]),
             "name": called.get(k),
+            "also": also.get(k, []),
             "exemplars": exemplars.get(k, []),
             "said": int(said[k]) if k < len(said) else 0,
         }
@@ -118,6 +119,13 @@ def names_of(desk: Desk) -> dict[int, str]:
     from linkshift.web.mending import found_names
 
     return {k: name.name for k, name in found_names(desk).items()}
+
+
+def _also(desk: Desk) -> dict[int, list[str]]:
+    """Give further names, of clusters that became one."""
+    from linkshift.web.mending import homes_of
+
+    return homes_of(desk).also
 
 
 def disagreeing(desk: Desk) -> list[Disagreement]:

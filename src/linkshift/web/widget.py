@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import traceback
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -133,12 +134,16 @@ class LabelWidget(anywidget.AnyWidget):
         assert desk is not None
         address = urlsplit(str(message.get("path", "")))
         body = message.get("body")
-        reply: Reply = await desk.handle(
-            str(message.get("method")),
-            address.path,
-            dict(parse_qsl(address.query)),
-            body if isinstance(body, dict) else None,
-        )
+        try:
+            reply: Reply = await desk.handle(
+                str(message.get("method")),
+                address.path,
+                dict(parse_qsl(address.query)),
+                body if isinstance(body, dict) else None,
+            )
+        except Exception as error:  # of ours; the page should not wait for ever
+            traceback.print_exception(error)
+            reply = Reply(500, {"error": "Something went wrong.", "remedy": "Try again."})
         told = {"id": message.get("id"), "status": reply.status, "media_type": reply.media_type}
         if isinstance(reply.content, bytes):
             self.send(told, buffers=[reply.content])
