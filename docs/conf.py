@@ -50,6 +50,7 @@ html_theme = "furo"
 html_title = f"linkshift {version}"
 html_static_path = ["_static"]
 html_css_files = ["linkshift.css"]
+html_js_files = ["opened_as_file.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_math_renderer = "mathml"

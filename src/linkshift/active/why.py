@@ -79,7 +79,7 @@ class Case:
         The answer that is left out.
     outcome : str
         "stays", "joins", "merged", "new" or "alone", see
-        :func:`linkshift.explain.counterfactuals.where_it_goes`; "parts" where it stays, and half of
+        ``linkshift.explain.counterfactuals.where_it_goes``; "parts" where it stays, and half of
         the cluster or more does not; "unknown" where rows would have to be looked at anew.
     clusters : tuple of int
         The clusters of today in question.
