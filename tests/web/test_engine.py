@@ -231,6 +231,31 @@ def test_questions_stay_while_a_row_is_looked_at_that_was_not():
     assert np.array_equal(first_come(labels, np.int64), session.labels_)
 
 
+def test_nobody_waits_for_what_will_not_come_in_time(monkeypatch):
+    X, _ = rows()
+    clock = [0.0]
+    monkeypatch.setattr("linkshift.web.engine.monotonic", lambda: clock[0])
+
+    async def play(engine):
+        engine.send(1, [], [])
+        clock[0] = 0.5  # the questions take half a second
+        await until(lambda: engine.questions.version == 1)
+        engine.send(2, [], [[0, 3, "same", 1.0, "learn"]])
+        waiting = asyncio.ensure_future(engine.fresh(2, 0.02))
+        await asyncio.sleep(0)
+        assert waiting.done()  # at once, not after the time that it may take
+        assert not waiting.result()
+        clock[0] += 0.01
+        await until(lambda: engine.questions.version == 2)
+        engine.send(3, [], [])
+        waiting = asyncio.ensure_future(engine.fresh(3, LONG))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        assert await waiting
+
+    played(play, X)
+
+
 # Crashes ------------------------------------------------------------------------------------------
 
 

@@ -88,6 +88,8 @@ class Engine:
         self._log: dict[str, Any] | None = None
         self._process: Process | None = None
         self._there: list[Any] | None = None  # links that the worker has
+        self._sent = -1, 0.0  # which version of the log, and when
+        self._pace = 0.0  # seconds that the last questions took
         self._crashes: list[tuple[float, int]] = []  # when, and at which version
         self._numbers = count(1)
         self._requests: dict[int, asyncio.Future[dict[str, Any]]] = {}
@@ -145,6 +147,7 @@ class Engine:
             "given": [list(one) for one in given],
             "answers": [list(one) for one in answers],
         }
+        self._sent = version, monotonic()
         if self._process is not None:
             there, self._there = self._there, self._log["given"]
             # Links are many, and stay: they are sent once.
@@ -152,9 +155,14 @@ class Engine:
             self._process.send({**self._log, "given": None} if same else self._log)
 
     async def fresh(self, version: int, timeout: float) -> bool:
-        """Wait until there are questions of this version or a newer one; False: not in time."""
+        """Wait until there are questions of this version or a newer one; False: not in time.
+
+        Where the last ones took longer than that, nobody waits in vain.
+        """
         if self.questions.version >= version:
             return True
+        if self._pace > timeout:
+            return False
         came: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         entry = (version, came)
         self._waiting.append(entry)
@@ -253,6 +261,9 @@ class Engine:
 
     def _take_questions(self, head: dict[str, Any], _: list[NDArray[Any]]) -> None:
         self.questions = Questions(head["version"], head["questions"])
+        version, since = self._sent
+        if head["version"] == version:
+            self._pace = monotonic() - since
         for version, came in list(self._waiting):
             if version <= head["version"] and not came.done():
                 came.set_result(None)
