@@ -109,8 +109,11 @@ class Screen:
         return self.page.locator(selector).first
 
     def until(self, script, *given):
-        """Wait until a script is true."""
-        self.page.wait_for_function(script, arg=given[0] if given else None, timeout=_MS)
+        """Wait until a script is true, or what it promises: Playwright takes a promise for true."""
+        end = time.monotonic() + PATIENCE
+        while not self.page.evaluate(script, *given):
+            assert time.monotonic() < end, script
+            self.page.wait_for_timeout(20)
 
     def wait_for_pair(self):
         self.wait("[data-view=ask] [data-pair], [data-part=finished]")
@@ -140,7 +143,7 @@ class Screen:
         """Wait until the clusters are those of all answers, and the page shows them."""
         self.until(
             "() => fetch('/api/state').then((reply) => reply.json()).then((state) =>"
-            " state.phase === 'ready' && state.labels_version >= state.version"
+            " state.phase === 'ready' && !state.refitting"
             " && document.querySelector('[data-figure=clusters]')?.dataset.value"
             " === String(state.n_clusters)"
             " && document.querySelector('[data-figure=answers]')?.dataset.value"

@@ -85,7 +85,9 @@ export class Ask {
       const reply = await this.page.api.get("/api/next");
       if (sent !== this.sent) return; // an answer that came in between brings newer ones
       this.page.store.take(reply.state);
-      this.accept(reply.questions);
+      this.keep(reply);
+      const questions = this.first ? await this.broughtBack(reply.questions) : reply.questions;
+      if (sent === this.sent) this.accept(questions);
     } catch (refused) {
       this.page.fail(refused);
     } finally {
@@ -93,11 +95,15 @@ export class Ask {
     }
   }
 
+  /** Rows of the first question come with it: it can be shown at once. */
+  keep(reply) {
+    for (const row of reply.rows ?? []) this.page.store.keep(row);
+  }
+
   /** The prepared questions are these; the pair on the screen stays where it is. */
   accept(questions) {
     this.prepared = questions.filter((one) => one.key !== this.current?.key);
     this.ahead();
-    if (!this.current) this.bringBack();
     if (this.current) this.draw();
     else this.next();
   }
@@ -109,6 +115,7 @@ export class Ask {
       const reply = await this.page.api.get("/api/next");
       this.page.store.take(reply.state);
       if (sent !== this.sent) return;
+      this.keep(reply);
       const { current } = this;
       if (current && !reply.questions.some((one) => one.key === current.key)) this.current = null;
       this.accept(reply.questions);
@@ -117,12 +124,24 @@ export class Ask {
     }
   }
 
-  /** After a reload the same pair as before, if it is still to be asked. */
-  bringBack() {
-    const before = this.page.settings.get("asked");
-    const i = this.first ? this.prepared.findIndex((one) => one.key === before) : -1;
-    if (i > 0) this.prepared.unshift(...this.prepared.splice(i, 1));
+  /** After a reload the same pair as before comes first, if it is still to be asked. */
+  async broughtBack(questions) {
     this.first = false;
+    const key = this.page.settings.get("asked");
+    if (!key || !questions.length) return questions;
+    const before = questions.find((one) => one.key === key) ?? (await this.askedBefore(key));
+    return before ? [before, ...questions.filter((one) => one !== before)] : questions;
+  }
+
+  /** The pair of a key where the server has others in mind by now, as after undo; null if it was answered. */
+  async askedBefore(key) {
+    const { store } = this.page;
+    const [a, b, purpose] = key.split("-");
+    const pair = [Number(a), Number(b)];
+    if (purpose === "confirm" || !pair.every((row) => row < store.state.n_rows)) return null;
+    const links = await store.links().catch(() => null);
+    if (!links || links.some((one) => pair.includes(one.a) && pair.includes(one.b))) return null;
+    return { key, a: pair[0], b: pair[1], purpose, why: "It was asked before the page was loaded anew.", at_stake: 0, probability: null };
   }
 
   ahead() {
@@ -182,7 +201,7 @@ export class Ask {
       async (reply) => {
         this.pushTrail(word, question);
         this.current = null;
-        for (const row of reply.rows ?? []) this.page.store.keep(row); // of a question that is new
+        this.keep(reply);
         this.prepared = reply.questions.filter((one) => one.key !== question.key);
         this.ahead();
         await this.next();
@@ -195,7 +214,7 @@ export class Ask {
 
   undo() {
     if (this.busy) return this.queue(() => this.undo());
-    if (!this.page.mayWrite()) return undefined;
+    if (!this.page.mayUndo()) return undefined;
     return this.send("/api/undo", {}, (reply) => this.tookBack(reply), () => "Nothing was taken back.", () => this.undo());
   }
 
@@ -213,6 +232,7 @@ export class Ask {
     }
     this.page.announce(`Taken back: ${reply.undone}`);
     if (!again) return this.forget();
+    this.keep(reply);
     this.ahead();
     return this.next();
   }
@@ -297,7 +317,7 @@ export class Ask {
     const had = focused(this.page.root);
     for (const button of this.buttons) button.disabled = !asked || !may;
     this.whyButton.disabled = !asked;
-    this.undoButton.disabled = !state?.undoable || !may;
+    this.undoButton.disabled = !state?.undoable || !this.page.mayUndo();
     if (had?.disabled && this.node.contains(had)) this.page.focus(); // or keys would go astray
     this.undoButton.title = state?.undoable?.text ? `Takes back: ${state.undoable.text}` : "";
     this.node.classList.toggle("ls-idle", !asked);

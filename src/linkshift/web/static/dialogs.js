@@ -150,7 +150,8 @@ export function help(page) {
   const views = page.views.filter((view) => view.keys?.length);
   views.sort((p, q) => (q === page.view) - (p === page.view));
   sheet(page, "Keys", el("div", { class: "ls-help" },
-    views.map((view) => el("section", {}, el("h3", {}, view.title), table(view.keys))),
+    views.map((view) => el("section", {}, el("h3", {}, view.title), table(view.keys),
+      view.within ? [el("p", { class: "ls-soft" }, view.within.title), table(view.within.keys)] : null)),
     el("section", {}, el("h3", {}, "Everywhere"), table(page.keys.everywhere))), { name: "help", wide: true });
 }
 
@@ -165,7 +166,7 @@ export function options(page) {
       el("span", {}, text, el("small", {}, note)));
   sheet(page, "Settings", el("div", { class: "ls-options" },
     el("p", {}, "Answers are kept under the name ", el("strong", { dir: "auto", data: { part: "who" } }, store.state?.who || "of nobody"), ". ",
-      el("span", { class: "ls-soft" }, "Another one: linkshift label … --as NAME.")),
+      el("span", { class: "ls-soft" }, "Another one: ", el("code", {}, "linkshift label …"), " ", el("code", {}, "--as NAME"), ".")),
     el("fieldset", {}, el("legend", {}, "Light"), radio("theme", "auto", "As the system"), radio("theme", "light", "Light"), radio("theme", "dark", "Dark")),
     box("blind", "Label blind", "The pair shows neither its clusters nor its probability, which would lead the eye."),
     box("keys", "Single keys", "s, d, u and others do what the buttons do. Turn off where they get in the way of other tools.")), { name: "settings" });

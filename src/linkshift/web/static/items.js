@@ -25,6 +25,7 @@ export function textColumns(store) {
 export function picture(page, row, column, { zoom = false } = {}) {
   const frame = el("span", { class: "ls-picture" });
   const image = el("img", { alt: `Picture of ${idOf(row)}`, draggable: false, decoding: "async" });
+  image.addEventListener("load", () => image.classList.toggle("ls-pixels", isSmall(image)));
   image.addEventListener("error", () => fill(frame, el("span", { class: "ls-none" }, "No picture: the file is missing or broken")));
   frame.append(image);
   page.api.media(row.row, column).then((url) => {
@@ -39,6 +40,9 @@ export function picture(page, row, column, { zoom = false } = {}) {
     on: { click: () => page.zoom(image.src, idOf(row)) },
   }, frame);
 }
+
+/** Whether each pixel of a picture is to be seen, where it is drawn larger. */
+const isSmall = (image) => Math.max(image.naturalWidth, image.naturalHeight) < 64;
 
 /** A player of a row's sound. */
 export function player(page, row, column, name = "Sound") {

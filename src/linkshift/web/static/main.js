@@ -5,7 +5,7 @@
 //   [data-part=pair] (data-question=KEY), [data-pair="a-b"], [data-item="0|1"]     the pair on the screen
 //   [data-answer=same|different|unknown], [data-do=undo], [data-do=why], [data-do=flip], [data-zoom=ROW]
 //   [data-part=outcome] what was saved or taken back; [data-part=trail] li, the latest answers
-//   [data-part=waiting|finished|looking|failed]      where there is no pair
+//   [data-part=waiting|finished|looking|failed]      where there is no pair; [data-do=again] where it failed
 //   [data-part=banner] [data-banner=lost|refused|read-only|notes], [data-do=retry], [data-do=dismiss]
 //   [data-figure=answers|implied|clusters|moved|ari] (data-value), [data-part=progress], [data-do=progress]
 //   [data-do=tool-pan|tool-lasso|fit|pair-on-map], [data-part=map|hover|chosen|lassoed]
@@ -36,11 +36,11 @@ const WIDE = 900; // pixels, as in style.css
 const KEYS = "avcewo"; // of the views
 
 class Page {
-  constructor(root, api, titled) {
+  constructor(root, api, titled, place) {
     this.root = root;
     this.api = api;
     this.titled = titled;
-    this.settings = new Settings();
+    this.settings = new Settings((values) => this.write("/api/settings", values), place);
     this.store = new Store(api);
     this.keys = new Keys(() => this.settings.get("keys"));
     this.writing = Promise.resolve();
@@ -93,7 +93,7 @@ class Page {
     const online = () => this.store.online;
     return [
       { key: "z", says: "Undo", run: () => this.undo() },
-      { key: "r", says: "Try again what failed", when: () => Boolean(this.trouble?.retry) && online(), run: () => this.retry() },
+      { key: "r", says: "Try again what failed", when: () => Boolean(this.trouble?.retry || this.failed) && online(), run: () => this.retry() },
       { key: "/", says: "Find an item", run: () => this.go("why", { search: true }) },
       ...this.views.map((view, i) => ({ key: KEYS[i], says: view.title, run: () => this.go(this.names[i]) })),
       { key: ",", says: "Settings", run: () => options(this) },
@@ -110,6 +110,7 @@ class Page {
     this.root.addEventListener("keydown", this.pressed);
     store.on("online", () => this.draw());
     store.on("state", (before) => {
+      this.settings.take(store.state.settings);
       if (before?.phase !== store.state.phase) {
         this.go(this.name, {}, true);
         if (store.state.phase === "ready") this.ask.loadTrail();
@@ -174,14 +175,34 @@ class Page {
   }
 
   waiting(state) {
-    if (state?.phase?.startsWith("failed"))
-      return el("div", { class: "ls-rest", data: { part: "failed" }, role: "alert" },
-        el("p", { class: "ls-rest-head" }, "This did not work"),
-        el("p", {}, state.phase.replace(/^failed:?\s*/, "")),
-        el("p", { class: "ls-soft" }, "Answers are safe in their file. The terminal says more; end the command there with Ctrl-C, and start it anew."));
+    if (this.failed) return this.broken(state);
     return el("div", { class: "ls-rest ls-wait", data: { part: "looking" } },
       el("p", { class: "ls-rest-head" }, state ? "Looking at the rows" : "Connecting"),
       state ? el("p", {}, `${counted(state.n_rows, "row")}: near ones are joined to small pieces, and the pieces are compared with each other. The first question comes by itself, in seconds mostly.`) : null);
+  }
+
+  /** What clusters has failed: why, and the ways out of it. */
+  get failed() {
+    return Boolean(this.store.state?.phase?.startsWith("failed"));
+  }
+
+  broken(state) {
+    const button = (what, text, key, run) => el("button", { class: "ls-button", type: "button", data: { do: what }, on: { click: run } }, text, kbd(key));
+    return el("div", { class: "ls-rest", data: { part: "failed" }, role: "alert" },
+      el("p", { class: "ls-rest-head" }, "The clusters could not be worked out"),
+      el("p", { dir: "auto" }, state.phase.replace(/^failed:?\s*/, "")),
+      el("p", {}, state.remedy || "Answers are safe in their file. The terminal may say more."),
+      el("p", { class: "ls-row" }, button("again", "Try again", "r", () => this.again()),
+        state.undoable && this.mayUndo() ? button("undo", `Undo ${state.undoable.text}`, "z", () => this.undo()) : null));
+  }
+
+  async again() {
+    try {
+      this.store.take((await this.write("/api/again")).state);
+      this.store.need("state");
+    } catch (refused) {
+      this.fail(refused, () => this.again());
+    }
   }
 
   // What happened ----------------------------------------------------------------------------------
@@ -222,7 +243,8 @@ class Page {
   retry() {
     const { retry } = this.trouble ?? {};
     this.settle();
-    retry?.();
+    if (retry) retry();
+    else if (this.failed) this.again();
   }
 
   /** Something has worked: what failed before is no news any more. */
@@ -242,6 +264,11 @@ class Page {
   mayWrite() {
     const { state, online } = this.store;
     return Boolean(online && state?.phase === "ready" && !state.read_only);
+  }
+
+  /** Also where the clusters have failed: it may be the last answer that they failed of. */
+  mayUndo() {
+    return this.mayWrite() || Boolean(this.failed && this.store.online && !this.store.state.read_only);
   }
 
   undo() {
@@ -284,8 +311,12 @@ class Page {
     const text = shown.map((one) => one.textContent).join("\n");
     if (text !== this.shownBanners) fill(this.banners, shown); // read aloud once only
     this.shownBanners = text;
-    const waits = this.main.querySelector("[data-part=looking]");
-    if (state && waits && state.phase !== "ready") fill(this.main, this.waiting(state));
+    if (state && state.phase !== "ready") this.drawWaiting(state);
+  }
+
+  drawWaiting(state) {
+    const node = this.waiting(state);
+    if (this.main.textContent !== node.textContent) fill(this.main, node); // else the focus stays
   }
 
   banner(kind, title, text, ...buttons) {
@@ -322,9 +353,9 @@ class Page {
 
 /**
  * Build the page in an element. Gives {key, close}: `key` takes events of the keyboard from around.
- * `titled` is told what the page is about.
+ * `titled` is told what the page is about; `place`, {read, write}, keeps where the person is on it.
  */
-export function mount(root, api, { titled = () => {} } = {}) {
-  const page = new Page(root, api, titled);
+export function mount(root, api, { titled = () => {}, place = null } = {}) {
+  const page = new Page(root, api, titled, place);
   return { key: (event) => page.keys.hear(event), close: () => page.close() };
 }

@@ -2,10 +2,11 @@
 
 import { pickCluster, planned } from "./dialogs.js";
 import { counted, el, fill, icon, setAria } from "./dom.js";
-import { clusterMark, full, idOf, small } from "./items.js";
+import { clusterMark, full, idOf, inShort, small } from "./items.js";
 import { Scatter } from "./map.js";
 
 const HOVER = 70; // milliseconds
+const RESTS = 30; // frames without a movement
 
 /** The view that gives the map all the room. The panel itself stays where it is. */
 export class MapView {
@@ -18,6 +19,18 @@ export class MapView {
   get keys() {
     return this.page.map.keys;
   }
+
+  /** What the map itself hears where it has the focus, for the sheet of keys. */
+  within = {
+    title: "On the map, after Tab has led there",
+    keys: [
+      { key: "Shift →", says: "The next item of the cluster" },
+      { key: "Shift ←", says: "The one before" },
+      { key: "Enter", says: "Pick the item" },
+      ...["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].map((key) => ({ key, says: "Move the map" })),
+      ...["+", "-"].map((key) => ({ key, says: "Zoom" })),
+    ],
+  };
 }
 
 export class MapPanel {
@@ -75,7 +88,7 @@ export class MapPanel {
     if (this.scatter !== undefined) return this.scatter;
     try {
       this.scatter = new Scatter(this.canvas, {
-        onHover: (row, at) => this.hovered(row, at),
+        onHover: (row, at, how) => this.hovered(row, at, how),
         onPick: (row) => this.choose(row, [], true),
         onLasso: (rows) => this.lasso(rows),
       });
@@ -143,7 +156,8 @@ export class MapPanel {
 
   // An item ----------------------------------------------------------------------------------------
 
-  hovered(row, at) {
+  /** Show the card of an item; those who listen are told of it where keys led there. */
+  hovered(row, at, how) {
     clearTimeout(this.timer);
     this.under = row;
     if (row === null) {
@@ -151,16 +165,33 @@ export class MapPanel {
       return;
     }
     this.timer = setTimeout(async () => {
+      const { page } = this;
+      let item;
       try {
-        await this.page.store.rows([row]);
+        [item] = await page.store.rows([row]);
       } catch {
         return;
       }
       if (this.under !== row) return;
-      fill(this.hover, small(this.page, row), clusterMark(this.page, this.page.store.clusterOf(row), { open: false }));
+      const k = page.store.clusterOf(row);
+      fill(this.hover, small(page, item), clusterMark(page, k, { open: false }));
       this.hover.hidden = false;
-      this.beside(this.scatter?.screenOf?.(row) ?? at ?? [0, 0]);
+      const said = [idOf(item), inShort(page.store, item), k === null ? null : page.store.nameOf(k)];
+      if (how === "keys") page.announce(`${said.filter(Boolean).join(", ")}.`, { quiet: true });
+      this.follow(row, at);
     }, HOVER);
+  }
+
+  /** Keep the card beside its point for as long as the map moves below it. */
+  follow(row, at, before = null, still = 0) {
+    if (this.under !== row || this.hover.hidden) return;
+    const place = this.scatter?.screenOf?.(row) ?? at ?? [0, 0];
+    const moved = String(place) !== before;
+    if (moved) this.beside(place);
+    // Where it rests, it is enough to look now and then.
+    const next = () => this.follow(row, at, String(place), moved ? 0 : still + 1);
+    if (still < RESTS) requestAnimationFrame(next);
+    else this.timer = setTimeout(next, 5 * HOVER);
   }
 
   /** Put the card beside a point, within the panel. */

@@ -1,11 +1,17 @@
-// What a person has chosen for this page, kept in the browser where it keeps anything.
+// What a person has chosen for this page. It is kept by the server, in the log of who answers: a page
+// has another port each time, so a browser would not know it again, and other pages of this machine
+// could read what it keeps. Where the person is on the page is kept by `place`, if there is one.
 
-const PLACE = "linkshift.page";
-const FIRST = { theme: "auto", blind: true, keys: true, view: "ask" };
+const FIRST = { theme: "auto", blind: true, keys: true };
+const WHERE = { view: "ask", asked: null };
 
 export class Settings {
-  constructor() {
-    this.values = { ...FIRST, ...stored() };
+  /** `keep(values)` writes some; `place` has {read, write} of where the person is. */
+  constructor(keep, place) {
+    this.keep = keep;
+    this.place = place;
+    this.values = { ...FIRST, ...WHERE, ...read(place) };
+    this.ahead = new Set(); // names of what was chosen here, and is not known to be kept
     this.listeners = new Set();
     this.night = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
     this.turned = () => this.theme === "auto" && this.say("theme");
@@ -29,14 +35,33 @@ export class Settings {
   }
 
   set(name, value) {
-    if (this.values[name] === value) return;
-    this.values[name] = value;
+    if (!this.change(name, value)) return;
+    if (name in WHERE) this.place?.write(Object.fromEntries(Object.keys(WHERE).map((one) => [one, this.values[one]])));
+    else this.send(name, value);
+  }
+
+  async send(name, value) {
+    this.ahead.add(name);
     try {
-      localStorage.setItem(PLACE, JSON.stringify(this.values));
+      await this.keep({ [name]: value });
+      if (this.values[name] === value) this.ahead.delete(name);
     } catch {
-      // A browser that keeps nothing: the choice holds until the page is closed.
+      // Nothing can be saved, which the page says anyway: the choice holds until it is closed.
     }
+  }
+
+  /** Take in what the server has, but for what was chosen here meanwhile. */
+  take(kept) {
+    if (!kept) return;
+    for (const [name, first] of Object.entries(FIRST))
+      if (!this.ahead.has(name)) this.change(name, kept[name] ?? first);
+  }
+
+  change(name, value) {
+    if (this.values[name] === value) return false;
+    this.values[name] = value;
     this.say(name);
+    return true;
   }
 
   on(run) {
@@ -53,10 +78,7 @@ export class Settings {
   }
 }
 
-function stored() {
-  try {
-    return JSON.parse(localStorage.getItem(PLACE)) ?? {};
-  } catch {
-    return {};
-  }
+function read(place) {
+  const found = place?.read() ?? {};
+  return Object.fromEntries(Object.keys(WHERE).filter((name) => typeof found[name] === "string").map((name) => [name, found[name]]));
 }

@@ -3,7 +3,20 @@
 import { http } from "./api.js";
 import { mount } from "./main.js";
 
+// Where the person is, for a reload: the entry of this tab's history goes with the tab, and no other page reads it.
+const place = {
+  read: () => history.state?.linkshift ?? null,
+  write: (where) => {
+    try {
+      history.replaceState({ ...history.state, linkshift: where }, "");
+    } catch {
+      // Browsers refuse many writes at a time: the next one will do.
+    }
+  },
+};
+
 const page = mount(document.getElementById("linkshift"), http(), {
+  place,
   titled: (text) => {
     document.title = `${text} – linkshift`;
   },
