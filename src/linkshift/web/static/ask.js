@@ -194,7 +194,7 @@ export class Ask {
   answer(word) {
     const question = this.current;
     if (this.busy) return this.queue(() => this.answer(word));
-    if (!question || !this.pair || !this.page.mayWrite()) return undefined;
+    if (!question || !this.pair || !this.page.canWrite()) return undefined;
     return this.send(
       "/api/answer",
       { a: question.a, b: question.b, word, purpose: question.purpose },
@@ -214,7 +214,7 @@ export class Ask {
 
   undo() {
     if (this.busy) return this.queue(() => this.undo());
-    if (!this.page.mayUndo()) return undefined;
+    if (!this.page.mayUndo() && !this.page.canWrite()) return undefined;
     return this.send("/api/undo", {}, (reply) => this.tookBack(reply), () => "Nothing was taken back.", () => this.undo());
   }
 

@@ -33,7 +33,7 @@ export function sheet(page, title, content, { name, closed, wide = false } = {})
 
 /** Show the links that an action would write; Enter writes them, Esc does not. */
 export async function planned(page, request, title, done) {
-  if (!page.mayWrite()) return;
+  if (!page.canWrite()) return;
   const body = el("div", { class: "ls-plan" }, el("p", { class: "ls-wait" }, "Working out the links …"));
   const open = sheet(page, title, body, { name: "plan" });
   local(open.node, { Enter: (event) => event.target.closest("button:not([data-do=write])") ? false : undefined });
@@ -90,6 +90,7 @@ export function linkLine(page, { a, b, word }, extra = null) {
 
 /** Pick a cluster by typing or with the arrows. Calls `picked` with its number. */
 export function pickCluster(page, title, { without = [], first = null } = {}, picked = () => {}) {
+  if (!page.canWrite()) return;
   const left = [...page.store.clusters.values()].filter((one) => !without.includes(one.k)).sort((p, q) => (q.k === first) - (p.k === first) || q.size - p.size);
   const list = el("ul", { class: "ls-choices", role: "listbox", aria: { label: "Clusters" } });
   const field = el("input", { type: "search", class: "ls-field", placeholder: "Name or number", autofocus: true, aria: { label: "Find a cluster by name or number" }, data: { field: "pick" } });

@@ -122,7 +122,7 @@ export class Doctor {
   }
 
   async send(path, body, said) {
-    if (this.busy || !this.page.mayWrite()) return;
+    if (this.busy || !this.page.canWrite()) return;
     this.busy = true;
     try {
       const reply = await this.page.write(path, body);

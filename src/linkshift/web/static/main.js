@@ -266,6 +266,16 @@ class Page {
     return Boolean(online && state?.phase === "ready" && !state.read_only);
   }
 
+  /** The same, and it is said why not: a key that does nothing would be a riddle. */
+  canWrite() {
+    if (this.mayWrite()) return true;
+    const { state, online } = this.store;
+    if (!online) this.announce("Nothing can be saved while the server does not answer.");
+    else if (state?.read_only) this.announce("Nothing can be saved: the file of answers is only to be read.");
+    else this.announce("Nothing can be changed before there are clusters.");
+    return false;
+  }
+
   /** Also where the clusters have failed: it may be the last answer that they failed of. */
   mayUndo() {
     return this.mayWrite() || Boolean(this.failed && this.store.online && !this.store.state.read_only);

@@ -11,6 +11,7 @@ export function mergeWith(page, k, done) {
 
 /** A field in the place of a name. Enter keeps it, Esc does not; `done` is called after either. */
 export function editName(page, k, place, done) {
+  if (!page.canWrite()) return done(null);
   const before = page.store.clusters.get(k)?.name ?? "";
   const field = el("input", { class: "ls-field ls-name-field", value: before, maxLength: 200, dir: "auto", data: { field: "name" }, aria: { label: `Name of cluster ${k}` }, placeholder: "Name, or nothing for none" });
   let over = false;
