@@ -39,9 +39,9 @@ def why_in_parts(data: Path, asked: bool | None) -> str:
     )
 
 
-def _is_folder(path: Path) -> bool:
+def _is_folder(path: Path | str) -> bool:  # older typers keep what was typed among the parameters
     try:
-        return path.is_dir()
+        return Path(path).is_dir()
     except OSError:  # a name too long, say, which is told where it is read
         return False
 

@@ -90,8 +90,8 @@ def consensus(
     >>> from linkshift.groups.consensus import consensus
     >>> partitions = [[0, 0, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]]
     >>> labels = consensus(partitions, 2, links=Links(cannot=[(0, 1)]), random_state=0)
-    >>> labels[0] != labels[1], labels[3] == labels[4] == labels[5]
-    (np.True_, np.True_)
+    >>> bool(labels[0] != labels[1]), bool(labels[3] == labels[4] == labels[5])
+    (True, True)
     """
     random = check_random_state(random_state)
     member = membership(partitions, weights)
