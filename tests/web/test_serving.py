@@ -191,6 +191,18 @@ def listening_token():
     return door.token
 
 
+def test_a_page_that_cannot_be_opened_leaves_its_file_closed(tmp_path, monkeypatch):
+    def nothing(*_):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr("linkshift.web.engine.Process", nothing)
+    X, _ = heaps()
+    session = Session(X)
+    with pytest.raises(OSError, match="no more processes"):
+        session.serve(store=tmp_path / "a.linkshift", browser=False)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.linkshift"]  # no log beside it
+
+
 def test_a_page_that_does_not_open_is_told_and_not_left_behind(monkeypatch):
     monkeypatch.setattr("linkshift.web.hosting._LONGEST", 0.0)
     X, _ = heaps()

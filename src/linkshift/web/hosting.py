@@ -93,6 +93,7 @@ class Hosted:
             )
         if self._error is not None:
             self._thread.join()
+            self._opened.store.close()
             self._leave()
             raise self._error
         atexit.register(self.stop)
