@@ -39,9 +39,9 @@ def why_in_parts(data: Path, asked: bool | None) -> str:
     )
 
 
-def _is_folder(path: Path | str) -> bool:  # older typers keep what was typed among the parameters
+def _is_folder(path: Path) -> bool:
     try:
-        return Path(path).is_dir()
+        return path.is_dir()
     except OSError:  # a name too long, say, which is told where it is read
         return False
 
@@ -81,6 +81,8 @@ def cluster_in_parts(
 ) -> None:
     """Cluster a table in parts, from options to what is told at the end."""
     given = ctx.params
+    for name in ("data", "links", "output"):  # before typer 0.29 they are as they were typed
+        given[name] = None if given[name] is None else Path(given[name])
     data, output = given["data"], given["output"]
     _refuse_options(ctx, why, bandwidth)
     if output is None:
