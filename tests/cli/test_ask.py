@@ -417,7 +417,12 @@ class Process:
     def __init__(self, *args):
         command = [sys.executable, "-m", "linkshift.cli", "ask", *args]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            # A shell has what it starts in the background ignore it, and so would this process.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self.said = ""
 
