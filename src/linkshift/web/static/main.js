@@ -160,7 +160,9 @@ class Page {
     else this.map.drawChosen();
     if (before !== view && !quiet) {
       this.announce(view.title, { quiet: true });
-      if (!this.root.contains(focused(this.root))) this.focus();
+      const had = focused(this.root);
+      // On the map arrows move the map, and would not go to the first cluster of a list.
+      if (!this.root.contains(had) || this.map.node.contains(had) || this.name === "map") this.focus();
     }
     return undefined;
   }
@@ -171,7 +173,7 @@ class Page {
   }
 
   focus() {
-    this.main.focus({ preventScroll: true });
+    (this.name === "map" ? this.map.canvas : this.main).focus({ preventScroll: true });
   }
 
   waiting(state) {

@@ -22,7 +22,7 @@ export class MapView {
 
   /** What the map itself hears where it has the focus, for the sheet of keys. */
   within = {
-    title: "On the map, after Tab has led there",
+    title: "On the map itself; beside other views Tab leads there",
     keys: [
       { key: "Shift →", says: "The next item of the cluster" },
       { key: "Shift ←", says: "The one before" },
