@@ -394,11 +394,11 @@ def test_what_others_write_is_looked_for_by_itself(at, monkeypatch):
     monkeypatch.setattr("linkshift.web.desk._POLL", 0.01)
 
     async def test(desk):
+        changes = desk.changes()
+        await anext(changes)  # that all may be new
         with Store(at.path) as store:
             body = {"a": "r0", "b": "r1", "word": "same", "confidence": 1.0}
             store.append([Event("answer", {**body, "purpose": "learn", "by": "question"})], "Ben")
-        changes = desk.changes()
-        await anext(changes)  # that all may be new
         change = await asyncio.wait_for(anext(changes), 10)
         assert change["what"] == ["questions"]
         assert (await get(desk, "/api/links"))["links"][0]["who"] == "Ben"
@@ -703,7 +703,9 @@ def test_there_is_nothing_elsewhere(at):
 # --- events ---------------------------------------------------------------------------------------
 
 
-def test_changes_are_told_together_and_end_with_the_desk(at):
+def test_changes_are_told_together_and_end_with_the_desk(at, monkeypatch):
+    monkeypatch.setattr("linkshift.web.desk._GATHERED", 0.02)
+
     async def test(desk):
         told = []
 
@@ -712,12 +714,14 @@ def test_changes_are_told_together_and_end_with_the_desk(at):
                 told.append(change)
 
         listening = asyncio.create_task(listen())
-        await asyncio.sleep(0.08)
-        assert None in told  # it is quiet
+        while None not in told:  # it is quiet
+            await asyncio.sleep(0.01)
         told.clear()
         desk.engine.cluster(LABELS)
+        await asyncio.sleep(0)
         desk.tell("map")
-        await asyncio.sleep(0.01)
+        while not any(told):
+            await asyncio.sleep(0.01)
         (change,) = [one for one in told if one]
         assert change == {"version": 1, "labels_version": 1, "what": ["labels", "map"]}
         desk.hush()

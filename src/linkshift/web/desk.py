@@ -26,6 +26,7 @@ from linkshift.web.store import Entry
 
 __all__ = ["Desk"]
 
+_GATHERED = 0.1  # seconds in which news become one
 _POLL = 1.0  # seconds between looks at what others have written
 _TELLS = {"progress": "estimate", "phase": "notes"}  # what the page calls it
 _ALL = ("clusters", "estimate", "labels", "map", "names", "notes", "questions", "settings")
@@ -167,6 +168,7 @@ class Desk:
                 except TimeoutError:
                     yield None
                     continue
+                await asyncio.sleep(_GATHERED)  # a refit tells its parts one after the other
                 ear.called.clear()
                 if ear.what and not self._hushed:
                     what, ear.what = sorted(ear.what), set()
