@@ -214,7 +214,8 @@ def extras():
 
 @cache
 def environment_variables():
-    code = [p.read_text() for p in [*ROOT.glob("benchmarks/**/*.py"), *ROOT.glob("src/**/*.py")]]
+    folders = ("benchmarks", "src", "tests")
+    code = [path.read_text() for name in folders for path in ROOT.glob(f"{name}/**/*.py")]
     return set(re.findall(r"\"(LINKSHIFT_\w+|NUMBA_\w+|OMP_\w+)\"", "\n".join(code)))
 
 

@@ -224,6 +224,7 @@ REFUSED = {
     "stdin": (("-",), "stdin has no place"),
     "two looks": ((*BY_NAME, "--text", "x", "--image", "y"), "--text and --image both say"),
     "no file": (("nothing.csv",), "nothing.csv does not exist"),
+    "other suffix": (("data.cvs",), "data.cvs does not exist. Did you mean 'data.csv'?"),
     "no column": ((*BY_NAME, "--image", "nope"), "no column 'nope'"),
     "no size": (("data.csv", "--image", "pixels:5"), "pixels:5 is no size"),
     "other size": (("data.csv", "--image", "pixels:5x5"), "25 numbers, and rows have 2"),
@@ -239,7 +240,9 @@ REFUSED = {
 def test_mistakes_are_told_before_a_page_opens(data, refused, monkeypatch, case):
     args, message = REFUSED[case]
     monkeypatch.setattr("linkshift.web.serving.run", lambda *_, **__: pytest.fail("it opened"))
+    before = sorted(Path().iterdir())
     assert message in refused("label", *args, "--no-browser")
+    assert sorted(Path().iterdir()) == before
 
 
 def test_a_taken_port_is_refused(data, refused):

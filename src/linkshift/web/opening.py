@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from linkshift.web.events import checked_who
 from linkshift.web.fingerprint import Fingerprint, Places, difference
 from linkshift.web.material import Material
 from linkshift.web.store import Store, StoreError
@@ -33,7 +34,8 @@ def open_store(path: str | os.PathLike[str], material: Material, who: str = "") 
     who : str
         Who opens it.
     """
-    # Before the file is made: ids that it could not keep are refused.
+    # Before the file is made: names and ids that it could not keep are refused.
+    who = checked_who(who)
     now = Fingerprint.of(material.read, material.ids)
     store = Store(path)
     try:

@@ -86,6 +86,10 @@ def label(
     from linkshift.web.opening import open_store
     from linkshift.web.serving import annotator, listening
 
+    if links is not None:
+        from linkshift.cli.reading.stores import check_lines
+
+        check_lines(links)  # before there is a file of what is said
     read = text or image or audio
     is_pixels = image is not None and image.startswith(_PIXELS)
     asked = (prepare, pca, opt.asked_for(ctx, "scale"))

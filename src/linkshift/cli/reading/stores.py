@@ -50,17 +50,22 @@ def check_store_path(path: Path, *, new: bool = False) -> str:
     return f"{path} did not exist, and is a new file.{also}"
 
 
-def read_lines(path: Path, now: Fingerprint | None, who: str) -> tuple[list[Line], list[str]]:
-    """Read a file of links, or of answers of `linkshift ask`, in the names of some data.
-
-    ``who`` has said what the file itself does not say who said. Also given: remarks.
-    """
+def check_lines(path: Path) -> None:
+    """Refuse what is no file of links."""
     if path.suffix.lower() not in (*SEPARATED, ".json"):
         raise InputError(
             f"links are read from .csv, .tsv or .json files, and {path} is none of them. Write a "
             ".csv file with the columns a,b,kind."
         )
     check_readable(path)
+
+
+def read_lines(path: Path, now: Fingerprint | None, who: str) -> tuple[list[Line], list[str]]:
+    """Read a file of links, or of answers of `linkshift ask`, in the names of some data.
+
+    ``who`` has said what the file itself does not say who said. Also given: remarks.
+    """
+    check_lines(path)
     known = _names(now)
     if path.suffix.lower() == ".json":
         return _from_json(path, known, who), []

@@ -18,7 +18,7 @@ def read_table(
     path: Path, console: Console, *, header: bool | None = None, id_column: str | None = None
 ) -> Table:
     """Read a data file by its suffix, or stdin for ``-``, and say what was found out about it."""
-    if str(path) != STDIN and suffix_of(path) in SUFFIXES:
+    if str(path) != STDIN and (suffix_of(path) in SUFFIXES or not path.exists()):
         check_readable(path)
     content = content_of(path)
     if header is not None and content.suffix not in (".csv", ".tsv"):
