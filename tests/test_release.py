@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from release import conda, contents, inside, lowest, project, ready
+from release import conda, contents, inside, lowest, project, ready, tryout
 from tests.helpers import make_verbs
 
 import linkshift
@@ -246,6 +246,26 @@ def test_every_extra_is_told_of_on_the_page_on_installing():
             assert re.split(r"[>\[]", one)[0] in told[name] or one.startswith("linkshift")
     for name in project.TOOLS:
         assert f"`{name}`" in page
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there PATH is left as it is")
+def test_a_wheel_is_tried_where_there_is_no_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    inside.no_compiler()
+    (tmp_path / "gcc").write_text("#!/bin/sh\n")
+    (tmp_path / "gcc").chmod(0o755)
+    with pytest.raises(AssertionError, match="on PATH"):
+        inside.no_compiler()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there PATH is left as it is")
+def test_what_tries_a_wheel_has_nothing_but_its_environment(tmp_path):
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    see = "from os import environ; assert environ['PATH'] == {!r} and 'no-comp' in environ['CC']"
+    tryout.run(str(python), "-c", see.format(str(tmp_path)))
+    with pytest.raises(SystemExit, match="failed"):
+        tryout.run(str(python), "-c", see.format("/usr/bin"))
 
 
 def test_the_recipe_is_that_of_the_project():
