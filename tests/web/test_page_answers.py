@@ -1,6 +1,15 @@
 """Answers by keyboard: kept at once, taken back, and all there after a reload and a new start."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
 import pandas as pd
+import pytest
+from tests.web.pages import PATIENCE
 from tests.web.screen import BY_NAME, WORDS, Command, Screen, entries, heaps, same_heap
 from tests.web.test_serving import first_come
 
@@ -70,3 +79,35 @@ def test_thirty_answers_five_taken_back_and_all_is_there_again(tmp_path, page, p
     for a, b, purpose, word in pressed[:25]:
         session.answer(word, pair=(f"r{a:02d}", f"r{b:02d}"), purpose=purpose)
     assert before[3] == session.labels_.tolist()
+
+
+def children(pid):
+    told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+    return list(map(int, told.stdout.split()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes as Linux does")
+def test_a_worker_that_dies_again_and_again_can_be_tried_again(tmp_path, page):
+    path = heaps(tmp_path) / "data.linkshift"
+    with Command(tmp_path, *BY_NAME) as command:
+        screen = Screen(page, command.address)
+        asked = screen.answer("d")
+        screen.settled()
+        end = time.monotonic() + PATIENCE
+        while not screen.at("[data-part=failed]").count():
+            assert time.monotonic() < end
+            for worker in children(command.process.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+            page.wait_for_timeout(50)
+        told = screen.at("[data-part=failed]").text_content()
+        assert "SIGKILL" in told  # why
+        assert "Close what else takes memory, and try again; answers are kept." in told
+        screen.press("s")  # no answer: there is no pair
+        screen.press("r")
+        screen.wait_for_pair()
+        assert screen.settled()["answers"] == 1
+        page.goto("about:blank")
+    assert [(one.body["a"], one.body["b"]) for one in entries(path)] == [
+        (f"r{asked[0]:02d}", f"r{asked[1]:02d}")
+    ]
