@@ -104,8 +104,9 @@ export class Ask {
   accept(questions) {
     this.prepared = questions.filter((one) => one.key !== this.current?.key);
     this.ahead();
-    if (this.current) this.draw();
-    else this.next();
+    if (!this.current) this.next();
+    else if (this.pair) this.draw();
+    else this.showPair(); // its rows could not be had when it was its turn
   }
 
   /** After links that were written elsewhere: a pair that is known by now is not asked. */
