@@ -81,6 +81,39 @@ def test_thirty_answers_five_taken_back_and_all_is_there_again(tmp_path, page, p
     assert before[3] == session.labels_.tolist()
 
 
+def test_a_state_from_before_an_answer_is_not_shown_after_it(tmp_path, page):
+    with Command(heaps(tmp_path), *BY_NAME) as command:
+        screen = Screen(page, command.address)
+        screen.settled()
+        held = []
+
+        def hold(route):
+            if held:
+                return route.continue_()
+            return held.append((route, route.fetch()))
+
+        page.route("**/api/state", hold)
+        command.visitor().post("/api/name", cluster=0, name="First")  # so that the page looks anew
+        while not held:
+            page.wait_for_timeout(20)
+        screen.press("d")
+        screen.counts(1)
+        late, reply = held[0]
+        assert reply.json()["answers"] == 0
+        page.evaluate("""() => {
+            window.shown = [];
+            new MutationObserver(() => {
+                const { value } = document.querySelector("[data-figure=answers]").dataset;
+                if (!window.shown.includes(value)) window.shown.push(value);
+            }).observe(document.querySelector(".ls-progress"), { subtree: true, childList: true });
+        }""")
+        late.fulfill(response=reply)
+        screen.answer("u")
+        screen.settled()
+        assert page.evaluate("window.shown.filter((one) => one !== '1').join()") == "2"
+        page.goto("about:blank")
+
+
 def children(pid):
     told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
     return list(map(int, told.stdout.split()))

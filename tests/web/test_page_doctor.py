@@ -76,7 +76,7 @@ def test_the_weakest_answer_is_dropped(screen, path):
     against, new = dropped_or_kept(screen, path, "x")
     assert [one.kind for one in new] == ["undo"]
     screen.wait("[data-part=healthy]")
-    assert not screen.at("[data-badge=doctor]").count()
+    screen.wait("[data-badge=doctor]", "detached")
     assert against[:2] not in said(screen)
     assert len(said(screen)) == 2
     state = screen.settled()
@@ -122,7 +122,7 @@ def test_two_people_who_disagree(tmp_path, page):
         ]
         screen.press("ArrowDown", "s")
         screen.wait("[data-part=healthy]")
-        assert not screen.at("[data-badge=doctor]").count()
+        screen.wait("[data-badge=doctor]", "detached")
         assert screen.settled()["disagreements"] == 0
         assert said(screen) == {(3, 20): "same"}
         page.goto("about:blank")

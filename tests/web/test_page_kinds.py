@@ -107,6 +107,20 @@ def test_texts(shown, tmp_path):
         assert screen.at(".ls-legend").text_content() == "marked words differ"
         screen.answer("d")
 
+    # Who does not label blind is told the clusters, also after a reload.
+    screen.press(",")
+    screen.wait("[data-setting=blind]").uncheck()
+    screen.press("Escape")
+    told = "() => document.querySelectorAll('[data-part=pair] .ls-mark').length === 2"
+    screen.until(told)
+    screen.settled()
+    labels = screen.labels()
+    marks = "[...document.querySelectorAll('[data-part=pair] .ls-mark')]"
+    wanted = [f"Cluster {labels[row]}" for row in screen.question[:2]]
+    screen.until(f"(wanted) => {marks}.map((o) => o.textContent).join() === wanted.join()", wanted)
+    screen.page.reload()
+    screen.until(told)
+
 
 def test_sounds(shown, tmp_path):
     for i in range(N):
@@ -133,19 +147,3 @@ def test_sounds(shown, tmp_path):
         screen.press(key)
         screen.until(playing, now)
     screen.answer("s")
-
-
-def test_who_does_not_label_blind_is_told(shown, tmp_path):
-    table(tmp_path)
-    screen = shown()
-    is_blind(screen)
-    screen.press(",")
-    screen.wait("[data-setting=blind]").uncheck()
-    screen.press("Escape")
-    screen.until("() => document.querySelectorAll('[data-part=pair] .ls-mark').length === 2")
-    a, b, _ = screen.question
-    labels = screen.labels()
-    told = screen.at("[data-part=pair] .ls-mark").all_text_contents()
-    assert told == [f"Cluster {labels[a]}", f"Cluster {labels[b]}"]
-    screen.page.reload()  # it is kept, and not by the browser
-    screen.until("() => document.querySelectorAll('[data-part=pair] .ls-mark').length === 2")

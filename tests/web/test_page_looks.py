@@ -214,6 +214,17 @@ def test_every_control_can_be_reached_by_tab(screen):
         )
 
 
+def test_what_keys_lead_to_on_the_map_is_said(screen):
+    screen.go("map")
+    screen.press("Shift+ArrowRight")  # the map has the keys at once
+    said = "document.querySelector('[role=status]').textContent"
+    screen.until(f"() => /^r\\d\\d, .+, Cluster \\d/.test({said})")
+    screen.press("h")
+    keys = screen.wait("[data-sheet=help]").text_content()
+    assert "The next item of the cluster" in keys
+    assert "Move the map" in keys
+
+
 def test_nothing_is_kept_where_a_script_can_read_it(screen, command):
     screen.press(",")
     screen.wait("[data-theme=dark]").check()

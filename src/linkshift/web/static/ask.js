@@ -32,7 +32,8 @@ export class Ask {
     store.on("questions", () => this.ask());
     store.on("state", () => this.draw());
     store.on("online", () => this.draw());
-    page.settings.on((name) => name === "blind" && this.showPair());
+    store.on("labels", () => this.pair?.remark());
+    page.settings.on((name) => (name === "blind" || name === "theme") && this.pair?.remark());
   }
 
   get keys() {

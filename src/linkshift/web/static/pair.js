@@ -1,6 +1,6 @@
 // Two items side by side, with what differs marked, by the kind of the data.
 
-import { el, icon, number } from "./dom.js";
+import { el, fill, icon, number } from "./dom.js";
 import { cell, FIRST_COLUMNS, idOf, mediaColumns, moreButton, picture, play, player, textColumns } from "./items.js";
 import { differences } from "./words.js";
 
@@ -13,6 +13,7 @@ export class Pair {
   constructor(page, a, b) {
     this.page = page;
     this.rows = [a, b];
+    this.marks = []; // where the clusters are told
     this.side = null; // which picture is shown in place: 0, 1, or both side by side
     const { state } = page.store;
     const files = mediaColumns(page.store);
@@ -40,7 +41,12 @@ export class Pair {
     return el("header", { class: "ls-item-head" },
       el("span", { class: "ls-which", aria: { hidden: true } }, which ? "B" : "A"),
       el("span", { class: "ls-item-id", dir: "auto", title: idOf(row) }, idOf(row)),
-      extra, this.mark(row));
+      extra, (this.marks[which] = el("span", { class: "ls-mark-place" }, this.mark(row))));
+  }
+
+  /** After a new clustering, and after a choice to label blind or not. */
+  remark() {
+    this.rows.forEach((row, i) => this.marks[i] && fill(this.marks[i], this.mark(row)));
   }
 
   /** Its cluster, unless one labels blind. */
