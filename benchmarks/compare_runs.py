@@ -70,6 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         old, new = read(parsed.old), read(parsed.new)
         findings = compare(old, new, tolerance_of(parsed, old, new))
+        if not bad(findings) and not _count(old, new):
+            raise NotComparable(
+                f"Of {_listed(names(old) & names(new))} nothing is compared: seconds never are. "
+                "Say in benchmarks/columns.py which columns are ratios and scores."
+            )
     except NotComparable as reason:
         print(reason, file=sys.stderr)
         return 2
@@ -205,9 +210,9 @@ def compare_suites(old: Record, new: Record, tolerance: Tolerance) -> Iterator[F
     if new.get("error") and not old.get("error"):
         yield Finding("ended early", suite, (), new["error"].strip().splitlines()[-1])
     before, now = named(old["rows"]), named(new["rows"])
-    for row in (row for row in before if row not in now):
+    for row in (row for row in before if row not in now and columns.measures(before[row])):
         yield Finding("gone", suite, row, "no such row any more")
-    for row in (row for row in now if row not in before):
+    for row in (row for row in now if row not in before and columns.measures(now[row])):
         yield Finding("new", suite, row, "no such row before")
     for row in (row for row in before if row in now):
         figures, fresh = columns.measures(before[row]), columns.measures(now[row])
@@ -266,7 +271,7 @@ def report(old: Record, new: Record, findings: Sequence[Finding], tolerance: Tol
     ]
     if other := other_machine(old, new):
         lines.append(f"Another machine: {'; '.join(other)}.")
-    lines += [f"Not compared in {name}: {', '.join(some)}." for name, some in _left_alone(new)]
+    lines += [f"Not compared in {name}: {'; '.join(some)}." for name, some in _left_alone(new)]
     lines += [
         _left_out(row) for suite in new["suites"] for row in suite["rows"] if _is_left_out(row)
     ]

@@ -125,10 +125,16 @@ def test_a_row_of_another_size_is_gone_and_new(tell):
     ]
 
 
+def test_rows_without_anything_to_compare_are_neither_new_nor_gone(tell):
+    more = ROWS | {"flat": [*ROWS["flat"], {"n": 99, "ours": 0.1}]}
+    assert tell(record(), record(more)) == tell(record(more), record(more))
+    assert tell(record(more), record())[0] == 0
+
+
 def test_seconds_are_never_compared(tell):
     code, lines = tell(record(), changed("flat", 0, ours=1e6, **{"CPU s": 1e6, "95 % ms": 1e6}))
     assert code == 0
-    assert lines[0] == "Not compared in flat: ours, CPU s, 95 % ms."
+    assert lines[0] == "Not compared in flat: ours; CPU s; 95 % ms."
 
 
 def test_a_suite_that_ended_early_is_a_finding(tell):
@@ -146,6 +152,13 @@ def test_suites_of_one_file_only_are_named(tell):
     assert (code, lines[0]) == (0, "new: step: is in the new file only")
     code, lines = tell(record(more), record(ROWS))
     assert (code, lines[0]) == (0, "not run: step: is in the old file only")
+
+
+def test_files_of_seconds_alone_are_refused(tell):
+    seconds = record({"first_call": [{"what": "pass", "seconds": 0.1}]})
+    code, (said,) = tell(seconds, seconds)
+    assert code == 2
+    assert said.startswith("Of first_call nothing is compared: seconds never are. Say in")
 
 
 def test_what_was_left_out_is_said_with_its_reason(tell):
@@ -374,6 +387,37 @@ def test_what_is_worse_is_not_measured_again(check):
 def test_a_check_without_a_baseline_says_so(tmp_path, capsys):
     assert bench_check.main(["--baseline", str(tmp_path / "none.json")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_baseline_is_made_of_several_runs_of_what_has_ratios(tmp_path, monkeypatch, capsys):
+    rows = {"yardsticks": ROWS["yardsticks"], "auto": [{"table": "ARI", "sets": 2, "auto": 0.5}]}
+    costs, asked = [2.0, 4.0, 3.0], []
+
+    def measured(suites, folder):
+        found = record({name: copy.deepcopy(rows[name]) for name in suites})
+        found["suites"][0]["rows"][0]["cells"]["ours/yardstick"] = costs[len(asked)]
+        asked.append(list(suites))
+        return found
+
+    monkeypatch.setattr(bench_check, "SUITES", tuple(rows))
+    monkeypatch.setattr(bench_check, "measured", measured)
+    path = tmp_path / "baseline.json"
+    assert bench_check.main(["--write", "--runs", "3", "--baseline", str(path)]) == 0
+    assert asked == [["yardsticks", "auto"], ["yardsticks"], ["yardsticks"]]
+    stored = compare_runs.read(path)
+    assert stored["suites"][0]["rows"][0]["cells"]["ours/yardstick"] == 3.0
+    assert stored["suites"][1]["rows"] == [{"cells": rows["auto"][0]}]
+    assert "greatest / least of a ratio: 1.50 on average, 2.00 for" in capsys.readouterr().out
+
+
+def test_a_baseline_is_not_made_of_suites_that_ended_early(tmp_path, monkeypatch, capsys):
+    failed = record()
+    failed["suites"][0]["error"] = "ValueError"
+    monkeypatch.setattr(bench_check, "measured", lambda suites, folder: failed)
+    path = tmp_path / "baseline.json"
+    assert bench_check.main(["--write", "--runs", "1", "--baseline", str(path)]) == 2
+    assert not path.exists()
+    assert "yardsticks ended early" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("given", [("--runs", "3"), ("--write", "--tolerance", "2")])
