@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from linkshift import Links
 from linkshift.cli.app import app
+from linkshift.cli.reading.delimited import exact_numbers
 
 HEADER = ["a", "b", "kind", "confidence", "purpose"]
 PROMPT = "? why): "
@@ -153,7 +154,7 @@ def test_every_ten_answers_it_says_how_it_stands(talk, data):
     told = talk(data, "--budget", 10, keys=["d"] * 12)
     assert "10 answers: as many as --budget allows." in told
     assert len(pairs_of()) == 10
-    X = pd.read_csv(data, float_precision="round_trip")[["x", "y"]].to_numpy()
+    X = pd.read_csv(data, **exact_numbers(pd.__version__))[["x", "y"]].to_numpy()
     session = Session(X)
     for _, (a, b, kind, _, purpose) in enumerate(lines_of()[1:]):
         word = {"cannot": "different"}[kind]

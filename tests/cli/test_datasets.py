@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from linkshift import Links, datasets
+from linkshift.cli.reading.delimited import exact_numbers
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def folder(here, monkeypatch):
 
 
 def read(text):
-    return pd.read_csv(io.StringIO(text), float_precision="round_trip")
+    return pd.read_csv(io.StringIO(text), **exact_numbers(pd.__version__))
 
 
 # --- the list -----------------------------------------------------------------------------------

@@ -55,6 +55,13 @@ def test_float32_stays(tmp_path, frame, groups):
     assert read(tmp_path / "b.parquet").X.dtype == np.float64
 
 
+def test_numbers_in_text_are_exact(tmp_path):
+    rng = np.random.default_rng(0)
+    wanted = rng.normal(size=2000) * 10.0 ** rng.integers(-30, 30, size=2000)
+    (tmp_path / "t.csv").write_text("\n".join(["x", *map(repr, wanted.tolist())]))
+    assert np.array_equal(read(tmp_path / "t.csv").X[:, 0], wanted)
+
+
 def test_nullable_numbers(tmp_path):
     table = pd.DataFrame({"a": pd.array([1, 2, 4], dtype="Int64"), "b": [0.5, 1.5, 0.0]})
     table.to_parquet(tmp_path / "a.parquet")
