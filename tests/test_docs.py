@@ -74,7 +74,11 @@ def commands(block):
 
 
 def spoken_commands(page):
-    """Commands in the text itself, `between backticks`."""
+    """Commands in the text itself, `between backticks`, and in blocks that are shown only."""
+    for block in blocks(page):
+        if block.language == "text":
+            lines = block.code.replace("\\\n", " ").splitlines()
+            yield from (line for line in lines if line.startswith("linkshift "))
     for token in tokens(page):
         for child in token.children or ():
             if child.type == "code_inline":
@@ -192,6 +196,7 @@ def check(words):
 
 def check_options(words):
     """The command and the options that a text names exist."""
+    from click import Context
     from typer.main import get_command
 
     from linkshift.cli.app import app
@@ -205,6 +210,9 @@ def check_options(words):
     for word in words:
         if word.startswith("-"):
             assert word in options, f"{command.name} has no option {word}"
+    if not group:
+        _, too_many, _ = command.make_parser(Context(command)).parse_args(list(words))
+        assert not too_many, f"{command.name} takes no {too_many}"
 
 
 def extras():
@@ -310,6 +318,7 @@ def test_wrong_names_would_be_found():
         "pip install linkshift[nonsense]",
         "linkshift nonsense",
         "linkshift cluster data.csv --nonsense",
+        "linkshift cluster data.csv nonsense.csv",
     ):
         with pytest.raises((AssertionError, SystemExit)):
             check(shlex.split(wrong))
