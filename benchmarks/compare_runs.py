@@ -314,9 +314,11 @@ def _count(old: Record, new: Record) -> int:
 
 def _left_alone(record: Record) -> Iterator[tuple[str, list[str]]]:
     for suite in record["suites"]:
-        some = [name for row in suite["rows"] for name in columns.left_alone(row["cells"])]
-        if some and any(not _is_left_out(row) for row in suite["rows"]):
-            yield suite["name"], list(dict.fromkeys(some))
+        rows = [row["cells"] for row in suite["rows"] if not _is_left_out(row)]
+        compared = {name for cells in rows for name in columns.measures(cells)}
+        some = [name for cells in rows for name in columns.left_alone(cells)]
+        if some := [name for name in dict.fromkeys(some) if name not in compared]:
+            yield suite["name"], some
 
 
 def _is_left_out(row: Mapping[str, Any]) -> bool:
