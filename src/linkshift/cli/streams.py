@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -53,7 +54,10 @@ class _Data(_Stream):
     def _lost(self, error: OSError) -> NoReturn:
         if error.errno == errno.EPIPE:
             raise error  # the command ends without a word then
-        self._stream = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (stays open)
+        lost, self._stream = self._stream, Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        # What waits is written when the lost one is freed: Python 3.14 tells where that fails.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(self._stream.fileno(), lost.fileno())
         print(
             f"Error: stdout cannot be written: {error.strerror or error}. Write to a file on a "
             "disk that has room, with -o where the command has it.",
