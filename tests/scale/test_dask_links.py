@@ -132,6 +132,7 @@ def test_a_data_frame_is_its_rows(npartitions, hand):
     assert not hasattr(found, "feature_names_in_")
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # which Dask writes files with
 def test_some_columns_of_many_files(tmp_path, hand):
     """Dask reads files together where few columns are asked for: not the partitions of X."""
     wide = pd.DataFrame(np.zeros((N, 40)), columns=[f"c{j}" for j in range(40)])
