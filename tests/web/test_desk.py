@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -129,7 +130,7 @@ def test_an_answer_is_on_the_disk_before_it_is_acknowledged(at):
     async def test(desk):
         for b in range(1, 4):
             said = await post(desk, "/api/answer", a=0, b=b, word="unknown")
-            with sqlite3.connect(f"file:{at.path}?mode=ro", uri=True) as other:
+            with closing(sqlite3.connect(f"file:{at.path}?mode=ro", uri=True)) as other:
                 (last,) = other.execute("SELECT max(seq) FROM events").fetchone()
             assert last == said["seq"]
 
