@@ -119,6 +119,7 @@ def children(pid):
     return list(map(int, told.stdout.split()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes as Linux does")
 def test_a_worker_that_dies_again_and_again_can_be_tried_again(tmp_path, page):
     path = heaps(tmp_path) / "data.linkshift"

@@ -225,6 +225,27 @@ def test_what_keys_lead_to_on_the_map_is_said(screen):
     assert "Move the map" in keys
 
 
+def test_clusters_that_could_not_be_worked_out_are_tried_again(screen):
+    """What the server does then is tested with it, and both together where time is no matter."""
+    page, asked = screen.page, []
+    state = screen.state()
+    broken = {**state, "phase": "failed: There is too little memory.", "remedy": "Close the rest."}
+    page.route("**/api/state", lambda route: route.fulfill(json=state if asked else broken))
+
+    def again(route):
+        asked.append(route.request.method)
+        route.fulfill(json={"state": {**state, "phase": "looking", "remedy": ""}})
+
+    page.route("**/api/again", again)
+    page.reload()
+    told = screen.wait("[data-part=failed]").text_content()
+    assert "There is too little memory." in told
+    assert "Close the rest." in told
+    screen.press("s", "r")
+    screen.wait_for_pair()
+    assert asked == ["POST"]
+
+
 def test_nothing_is_kept_where_a_script_can_read_it(screen, command):
     screen.press(",")
     screen.wait("[data-theme=dark]").check()
