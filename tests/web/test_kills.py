@@ -167,7 +167,7 @@ def test_no_answer_that_was_acknowledged_is_lost(servers, kills, answers):
             writer.start()
         if draw.random() < 0.8:  # else it may die before it has said anything
             writers[0].heard.wait(PATIENCE)
-        time.sleep(draw.uniform(0, 0.1))
+        time.sleep(draw.uniform(0, 0.3))
         servers.kill(pid)
         for writer in writers:
             writer.join(PATIENCE)
