@@ -30,6 +30,7 @@ _JOIN_GROUP = 0.5  # average belief from which two groups of answers are one clu
 _JOIN_PIECE = 0.4  # belief from which a piece goes with a row that was asked about
 _JOIN_FREE = 0.4  # average belief from which pieces that go with none are one cluster
 _SPREADS, _LISTEN = 5, 0.7  # steps in which rows hear their neighbours, and how much
+_ONE_SIDED = 2.0  # how much given links of one kind count more than those of the other
 _KEPT_FACES = 512
 _NO_GROUP = -1
 
@@ -89,7 +90,7 @@ class State:
 
     look: Look
     known: Known
-    bending: Known  # without audits that hold anyway
+    bending: Known  # without audits and given links that hold anyway
     weights: Array  # of the model
     item: Array  # (n,): of each row
     piece: Array  # (i,): of each item
@@ -162,9 +163,9 @@ def heart(belief: Array, size: Array, among: Array) -> int:
 def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
     """Work out what follows from answers.
 
-    Audits ask about rows as they come, which are poor examples of anything: clusters are made
-    without them first, and of audits only those that these clusters go against are taken in, until
-    there is none.
+    Audits, and links that were given, are about rows as they come, which are poor examples of
+    anything: clusters are made without them first, and only those that these clusters go against
+    are taken in, until there is none.
     """
     with one_blas_thread():
         learned = _learned(faces, told)
@@ -173,14 +174,18 @@ def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
         known = Known.of(told, trust)
         taken: set[Told] = set()  # audits that bend
         while True:
-            some = [i for i, one in enumerate(told) if not one.audit or one in taken]
+            some = [i for i, one in enumerate(told) if not _as_it_comes(one) or one in taken]
             bending = Known.of([told[i] for i in some], [trust[i] for i in some])
             state = _clustered(look, faces, known, bending, learned)
-            audits = {one for one in known.taken if one.audit} - taken
-            against = {one for one in audits if state.breaks(one)}
+            others = {one for one in known.taken if _as_it_comes(one)} - taken
+            against = {one for one in others if state.breaks(one)}
             if not against:
                 return state
             taken |= against
+
+
+def _as_it_comes(one: Told) -> bool:
+    return one.audit or one.given
 
 
 class Learned(NamedTuple):
@@ -200,8 +205,9 @@ def _learned(faces: Faces, told: list[Told]) -> Learned:
         return Learned(before.mean, {}, rate_of_slips(*np.zeros((3, 0))), [], [])
     a, b, said, sure, _, given, _, times, against = (np.array(c) for c in zip(*told, strict=True))
     features, same, sure = faces.of_pairs(a, b), said.astype(float), sure.astype(float)
-    weights = posterior(features, same, sure, before)
-    alone = left_out(features, same, sure, weights, before)
+    counts = _counts(same, sure, given.astype(bool))
+    weights = posterior(features, same, counts, before)
+    alone = left_out(features, same, counts, weights, before)
     sign, certain = np.where(said, 1.0, -1.0), sure == 1.0
     some = certain & ~given
     rate = rate_of_slips((sign * alone)[some], times[some], against[some])
@@ -213,6 +219,21 @@ def _learned(faces: Faces, told: list[Told]) -> Learned:
     kept = certain | (sure * chance >= (1 - sure) * (1 - chance))
     scores = dict(zip(told, alone.tolist(), strict=True))
     return Learned(weights, scores, rate, trust.tolist(), np.flatnonzero(kept).tolist())
+
+
+def _counts(same: Array, sure: Array, given: Array) -> Array:
+    """How much each answer counts for the model.
+
+    What was given was not drawn by the model: two faces in one photograph are never the same, and
+    two of one film always are, however near. So given links of one kind count together at most as
+    much as those of the other kind, and a little more.
+    """
+    must, cannot = given & (same == 1), given & (same == 0)
+    n_must, n_cannot = sure[must].sum(), sure[cannot].sum()
+    counts = sure.copy()
+    counts[must] *= min(1.0, (n_cannot + _ONE_SIDED) / max(n_must, _ONE_SIDED))
+    counts[cannot] *= min(1.0, (n_must + _ONE_SIDED) / max(n_cannot, _ONE_SIDED))
+    return counts
 
 
 def _clustered(look: Look, faces: Faces, known: Known, bending: Known, learned: Learned) -> State:
