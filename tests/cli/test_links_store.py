@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linkshift import Links, Session
@@ -454,6 +454,7 @@ def test_what_is_in_force_is_what_a_session_finds_in_all(said):
 
 
 @given(LINES, LINES)
+@example([], [Line("a", "b", "same", 0.5, "confirm", who) for who in ("Anna", "", "Anna")])
 def test_what_was_added_is_known(file, there):
     found = compared(file, there)
     assert len(found.lines) + found.n_known == len(file)

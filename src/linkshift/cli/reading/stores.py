@@ -239,22 +239,22 @@ def compared(lines: Iterable[Line], there: Sequence[Line]) -> New:
     for one in there:
         if one.purpose:
             answers[one.pair, one.word, one.confidence, one.purpose][one.who] += 1
-    new, n_known = [], 0
-    for line in lines:
+    lines = list(lines)
+    known = [False] * len(lines)
+    # What nobody is named for may be anybody's: of what is left.
+    for i in sorted(range(len(lines)), key=lambda i: not lines[i].who):
+        line = lines[i]
         if line.purpose:
             people = answers[line.pair, line.word, line.confidence, line.purpose]
-            # What nobody is named for may be anybody's.
             said = [who for who, n in people.items() if n and line.who in ("", who)]
-            known = bool(said)
-            if known:
+            known[i] = bool(said)
+            if said:
                 people[said[0]] -= 1
         else:
-            known = (line.pair, line.word, line.confidence) in links
+            known[i] = (line.pair, line.word, line.confidence) in links
             links.add((line.pair, line.word, line.confidence))
-        n_known += known
-        if not known:
-            new.append(line)
-    return New(new, n_known, *_contradictions(new, there))
+    new = [line for line, there_already in zip(lines, known, strict=True) if not there_already]
+    return New(new, sum(known), *_contradictions(new, there))
 
 
 def _contradictions(new: Sequence[Line], there: Sequence[Line]) -> tuple[int, list[str]]:
