@@ -1,5 +1,6 @@
-"""A page in a browser, for every test of this folder."""
+"""A page in a browser, and a desk without one, for every test of this folder."""
 
 from tests.web.browser import browser, page, page_errors
+from tests.web.pages import at
 
-__all__ = ["browser", "page", "page_errors"]
+__all__ = ["at", "browser", "page", "page_errors"]

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import numpy as np
+import pytest
 
 from linkshift._core.messages import Refusal
 from linkshift.web.actions import Standing, planned
@@ -16,7 +17,9 @@ from linkshift.web.engine import Labels, Questions
 from linkshift.web.items import Items
 from linkshift.web.material import Material
 from linkshift.web.opening import open_store
+from linkshift.web.store import Store
 
+LABELS = np.repeat([0, 1, 2], 4)  # of the rows of `material_of`
 PATIENCE = 60  # seconds for what takes long on a machine that is busy
 
 
@@ -185,3 +188,24 @@ class Visitor:
                 return state
             time.sleep(0.05)
         raise AssertionError(state)
+
+
+@pytest.fixture
+def at(tmp_path, monkeypatch):
+    """Run a test of a desk in a loop of its own: ``at(test)``; the store is ``at.path``."""
+
+    def run(test, path=None, **settings):
+        async def within():
+            async with desk_at(path or run.path, monkeypatch, **settings) as desk:
+                return await test(desk)
+
+        return asyncio.run(within())
+
+    run.path = tmp_path / "rows.linkshift"
+    return run
+
+
+def stored(path):
+    """What is in a store: who said it, its kind, and what it holds."""
+    with Store(path, read_only=True) as store:
+        return [(entry.who, entry.kind, entry.body) for entry in store.entries()]

@@ -1,26 +1,7 @@
 """Questions and answers at the desk: what comes with them, and what an undo asks again."""
 
-import asyncio
-
-import numpy as np
 import pytest
-from tests.web.pages import desk_at, get, post
-
-LABELS = np.repeat([0, 1, 2], 4)
-
-
-@pytest.fixture
-def at(tmp_path, monkeypatch):
-    """Run a test of a desk in a loop of its own."""
-
-    def run(test):
-        async def within():
-            async with desk_at(tmp_path / "rows.linkshift", monkeypatch) as desk:
-                return await test(desk)
-
-        return asyncio.run(within())
-
-    return run
+from tests.web.pages import LABELS, get, post
 
 
 def test_the_rows_of_the_next_pair_come_with_it(at):

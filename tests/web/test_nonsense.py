@@ -5,16 +5,14 @@ import json
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.web.pages import desk_at
+from tests.web.pages import LABELS, desk_at
 
 from linkshift.web.desk import _ROUTES
 from linkshift.web.store import Store
 
-LABELS = np.repeat([0, 1, 2], 4)
 NAMES = (
     "a",
     "b",

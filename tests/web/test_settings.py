@@ -1,23 +1,7 @@
 """What a person has chosen for the page stays with the person, in the file."""
 
-import asyncio
-
 import pytest
-from tests.web.pages import desk_at, get, post
-
-
-@pytest.fixture
-def at(tmp_path, monkeypatch):
-    """Run a test of a desk in a loop of its own: ``at(test, who)``."""
-
-    def run(test, who="Anna"):
-        async def within():
-            async with desk_at(tmp_path / "rows.linkshift", monkeypatch, who=who) as desk:
-                return await test(desk)
-
-        return asyncio.run(within())
-
-    return run
+from tests.web.pages import get, post
 
 
 async def chosen(desk):
@@ -39,7 +23,7 @@ def test_settings_are_there_again_for_who_made_them(at):
         assert await chosen(desk) == {"theme": "light", "blind": False}
 
     at(before)
-    at(others, "Ben")
+    at(others, who="Ben")
     at(after)
 
 

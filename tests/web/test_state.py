@@ -1,29 +1,9 @@
 """What the page is told of the whole."""
 
-import asyncio
-
-import numpy as np
-import pytest
-from tests.web.pages import desk_at, get, material_of, post
+from tests.web.pages import LABELS, get, material_of, post
 
 from linkshift.web.items import Items
 from linkshift.web.material import Material
-
-LABELS = np.repeat([0, 1, 2], 4)
-
-
-@pytest.fixture
-def at(tmp_path, monkeypatch):
-    """Run a test of a desk in a loop of its own."""
-
-    def run(test, material=None):
-        async def within():
-            async with desk_at(tmp_path / "rows.linkshift", monkeypatch, material) as desk:
-                return await test(desk)
-
-        return asyncio.run(within())
-
-    return run
 
 
 async def state(desk):
@@ -37,8 +17,8 @@ def test_the_column_of_images_is_named_by_its_place(at):
     async def media(desk):
         return (await state(desk))["media"]
 
-    assert at(media, Material(X, Items("image", cells, None, "file"))) == [1]
-    assert at(media, Material(X, Items("text", cells))) == []
+    assert at(media, material=Material(X, Items("image", cells, None, "file"))) == [1]
+    assert at(media, material=Material(X, Items("text", cells))) == []
 
 
 def test_it_is_said_while_clusters_are_those_of_before(at):
