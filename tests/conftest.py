@@ -1,6 +1,7 @@
 """Before all tests: where the data sets are, that no test depends on speed, what is installed."""
 
 import signal
+from importlib.metadata import version
 from importlib.util import find_spec
 from math import ceil
 
@@ -12,6 +13,15 @@ find_data()
 settings.register_profile("linkshift", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=34)  # --hypothesis-profile=few
 settings.load_profile("linkshift")
+
+if version("scikit-learn").startswith("1.6."):
+    # Beside array-api-compat, which anndata brings, its test helpers refuse SciPy from 1.14 on,
+    # unless this is set. SciPy itself has read it by then, and is as it is without.
+    import scipy.spatial  # noqa: F401
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCIPY_ARRAY_API", "1")
+        import sklearn.utils.estimator_checks  # noqa: F401
 
 
 @pytest.fixture
