@@ -563,6 +563,8 @@ def pressed_and_caught():
         signal.raise_signal(signal.SIGINT)
 
 
+# What is raised again may fall between the opening of a file and the block that closes it.
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("swallowed", [pressed_in_a_callback, pressed_and_caught])
 @pytest.mark.parametrize("what", ["labels", "model", "picture", "page", "stdout", "refusal"])
