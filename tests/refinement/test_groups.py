@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.helpers import same_partition, some_links
 from tests.reference import refinement as twin
@@ -40,6 +40,7 @@ def test_votes_are_those_of_the_pairs(seed, m, n_labels):
 
 @settings(max_examples=60, deadline=None)
 @given(seeds, st.integers(0, 30), st.booleans())
+@example(43726119, 19, False)  # two components that share two groups are one pair
 def test_holding_is_that_of_the_pairs(seed, m, noise):
     _, labels, links, near = make(seed, m=m)
     if noise:

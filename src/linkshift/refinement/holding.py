@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,14 +90,21 @@ def hold(labels: Array, closure: Closure, neighbours: Neighbours) -> Array:
     say = places.say(closure.component)
     label = {c: next(iter(_favoured(labels[rows[c]], say[rows[c]])), -1) for c in linked}
     n_labels = int(labels.max(initial=-1)) + 1
-    shared = Counter((g, label[c]) for c in groups for g in groups[c])
+    sharing: dict[tuple[int, int], set[int]] = {}  # components of each group with each label
+    for c, those in groups.items():
+        for g in those:
+            sharing.setdefault((g, label[c]), set()).add(c)
     weight = np.bincount(closure.component, places.weight)
     sizes = np.bincount(labels[labels >= 0], places.weight[labels >= 0], minlength=n_labels)
-    quarrels = {
-        c: sum(label[c] >= 0 and label[f] == label[c] for f in foes.get(c, ()))
-        + sum(label[c] >= 0 and shared[g, label[c]] - 1 for g in groups.get(c, ()))
-        for c in linked
-    }
+
+    def n_quarrels(c: int) -> int:
+        """Count components that c may not be with and is; those of several groups once."""
+        if label[c] < 0:
+            return 0
+        against = {f for f in foes.get(c, ()) if label[f] == label[c]}
+        return len(against.union(*(sharing[g, label[c]] for g in groups.get(c, ()))) - {c})
+
+    quarrels = {c: n_quarrels(c) for c in linked}
     fixed: dict[int, int] = {}
     in_group: set[tuple[int, int]] = set()  # labels that are fixed in each group
     for c in sorted(linked, key=lambda c: (quarrels[c], -weight[c], c)):
