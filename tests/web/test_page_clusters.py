@@ -137,6 +137,27 @@ def test_an_item_is_taken_out_and_another_put_where_it_belongs(screen, path):
     taken_back(screen, path, labels)
 
 
+def test_what_comes_too_late_of_a_cluster_that_was_left_is_dropped(screen):
+    one, other = largest(screen)[:2]
+    page, held = screen.page, []
+    page.route(f"**/api/cluster/{one}?*", lambda route: held.append(route))
+    screen.go("clusters")
+    if not screen.at("[data-cluster]").count():
+        screen.press("Escape")
+    screen.wait(f".ls-open[data-open-cluster='{one}']").click()
+    while not held:
+        page.wait_for_timeout(10)
+    screen.press("Escape")
+    screen.open_cluster(other)
+    held[0].continue_()
+    page.unroute(f"**/api/cluster/{one}?*")
+    page.wait_for_timeout(200)
+    shown = page.eval_on_selector_all(
+        "[data-part=members] [data-row]", "(all) => all.map((one) => Number(one.dataset.row))"
+    )
+    assert shown == screen.get(f"/api/cluster/{other}")["rows"][: len(shown)]
+
+
 def drawn_around(screen, rows):
     """Draw a lasso around some rows. Gives all rows that are inside."""
     places = np.array(

@@ -12,6 +12,7 @@ export class Grid {
     this.page = page;
     this.back = back;
     this.k = null; // the cluster that is open
+    this.turn = this.reading = null; // each time that one is opened; the time that is being read for
     this.rows = [];
     this.n = 0;
     this.at = 0;
@@ -65,6 +66,7 @@ export class Grid {
 
   open(k) {
     this.k = k;
+    this.turn = {}; // what is read for an earlier one comes too late
     this.rows = [];
     this.n = Infinity;
     this.at = 0;
@@ -77,7 +79,7 @@ export class Grid {
   }
 
   shut() {
-    this.k = null;
+    this.k = this.turn = null;
     this.watch.disconnect();
   }
 
@@ -91,27 +93,28 @@ export class Grid {
 
   /** Read the next items, and show them. */
   async more(first = false) {
-    if (this.reading || this.k === null || this.rows.length >= this.n) return;
-    const k = this.k;
-    this.reading = true;
+    const { k, turn } = this;
+    if (k === null || this.reading === turn || this.rows.length >= this.n) return;
+    this.reading = turn;
     try {
       const reply = await this.page.api.get(`/api/cluster/${k}?start=${this.rows.length}&count=${AT_ONCE}`);
-      if (this.k !== k) return;
+      if (this.turn !== turn) return;
       const from = this.rows.length;
       this.n = reply.rows.length ? reply.n : from;
       this.rows.push(...reply.rows);
       await this.page.store.rows(reply.rows).catch(() => {});
-      if (this.k !== k) return;
+      if (this.turn !== turn) return;
       if (first) fill(this.list);
       this.list.append(...reply.rows.map((row, i) => this.card(row, from + i)));
       if (first) this.step(0);
       this.drawBar();
     } catch (refused) {
+      if (this.turn !== turn) return;
       this.n = this.rows.length;
       if (refused.status === 404) this.back();
       else this.page.fail(refused, () => this.open(k));
     } finally {
-      this.reading = false;
+      if (this.reading === turn) this.reading = null;
     }
     // The end may be in sight still.
     this.watch.unobserve(this.end);
@@ -129,7 +132,8 @@ export class Grid {
     const count = Math.max(AT_ONCE, this.rows.length);
     try {
       const reply = await this.page.api.get(`/api/cluster/${k}?start=0&count=${count}`);
-      if (this.k !== k || String(reply.rows) === String(this.rows)) return this.head();
+      if (this.k !== k) return undefined;
+      if (String(reply.rows) === String(this.rows)) return this.head();
       const had = this.list.contains(focused(this.page.root));
       [this.rows, this.n] = [reply.rows, reply.n];
       this.picked = new Set([...this.picked].filter((row) => reply.rows.includes(row)));
