@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks import columns, compare_runs
 from benchmarks.compare_runs import Finding, Record
 from benchmarks.environment import DATA
-from benchmarks.run import RESULTS
+from benchmarks.run import RESULTS, positive
 
 BASELINE = Path(__file__).parent / "baseline.json"
 SUITES = ("yardsticks", "auto", "records")
@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--write", action="store_true", help="make the baseline anew")
-    parser.add_argument("--runs", type=_count, metavar="N", help=f"with --write (default: {RUNS})")
+    parser.add_argument(
+        "--runs", type=positive, metavar="N", help=f"with --write (default: {RUNS})"
+    )
     parser.add_argument("--baseline", type=Path, default=BASELINE)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the result files")
     compare_runs.add_tolerances(parser)
@@ -220,13 +222,6 @@ def spreads(record: Record) -> Iterator[str]:
                 f"{suite['name']}: greatest / least of a ratio: {mean:.2f} on average, "
                 f"{worst[0]:.2f} for {', '.join(str(v) for _, v in columns.key(worst[1]))}"
             )
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is too few: give 1 or more")
-    return value
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
         )
     parser.add_argument(
         "--repeats",
-        type=_positive,
+        type=positive,
         metavar="N",
         help=(
             "draws, of which the mean counts, or rounds of timing, of which the least does: N of "
@@ -141,7 +141,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Read a number of rounds from the command line."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is too few: give 1 or more")

@@ -16,7 +16,7 @@ from linkshift.datasets import make
 def sheets(y, rng):
     """Rows of different classes that are on one sheet, until a class is used up: all are apart."""
     pools = [rng.permutation(np.flatnonzero(y == k)) for k in np.unique(y)]
-    some = [sheet for sheet in zip(*pools, strict=False)]
+    some = list(zip(*pools, strict=False))
     return Links(cannot=[(a, b) for sheet in some for i, a in enumerate(sheet) for b in sheet[:i]])
 
 

@@ -172,7 +172,7 @@ def state_of(look: Look, faces: Faces, told: list[Told]) -> State:
         trust, kept = learned.trust, learned.kept
         told, trust = [told[i] for i in kept], [trust[i] for i in kept]
         known = Known.of(told, trust)
-        taken: set[Told] = set()  # audits that bend
+        taken: set[Told] = set()  # of these, those that bend
         while True:
             some = [i for i, one in enumerate(told) if not _as_it_comes(one) or one in taken]
             bending = Known.of([told[i] for i in some], [trust[i] for i in some])

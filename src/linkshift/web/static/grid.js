@@ -123,7 +123,7 @@ export class Grid {
 
   /** After a new clustering: the same cluster, with its items as they are now. */
   async again() {
-    const k = this.k;
+    const { k, turn } = this;
     const here = this.rows[this.at];
     if (!this.page.store.clusters.has(k) && this.page.store.clusters.size) {
       this.page.announce("This cluster is no more: its items are in others.");
@@ -132,19 +132,20 @@ export class Grid {
     const count = Math.max(AT_ONCE, this.rows.length);
     try {
       const reply = await this.page.api.get(`/api/cluster/${k}?start=0&count=${count}`);
-      if (this.k !== k) return undefined;
+      if (this.turn !== turn) return undefined;
       if (String(reply.rows) === String(this.rows)) return this.head();
       const had = this.list.contains(focused(this.page.root));
       [this.rows, this.n] = [reply.rows, reply.n];
       this.picked = new Set([...this.picked].filter((row) => reply.rows.includes(row)));
       await this.page.store.rows(reply.rows).catch(() => {});
-      if (this.k !== k) return undefined;
+      if (this.turn !== turn) return undefined;
       fill(this.list, reply.rows.map((row, i) => this.card(row, i)));
       this.at = Math.max(0, Math.min(reply.rows.includes(here) ? reply.rows.indexOf(here) : this.at, reply.rows.length - 1));
       this.head();
       this.drawBar();
       if (had) this.step(0);
     } catch (refused) {
+      if (this.turn !== turn) return undefined;
       if (refused.status === 404) return this.back();
       this.page.fail(refused);
     }
